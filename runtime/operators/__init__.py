@@ -1,0 +1,7 @@
+"""The operators of the SINGA graph, one module for each family; importing this registers them all."""
+
+from ..operator import Call, Operator, Registry, registry
+from ..signature import Attribute, Input, Signature
+from . import elementwise
+
+__all__ = ["Attribute", "Call", "Input", "Operator", "Registry", "Signature", "elementwise", "registry"]
