@@ -173,11 +173,13 @@ class Emit:
 
     def fill(self, target: Value, number: float) -> None:
         """Set every element of a value."""
-        pattern = np.asarray(number).astype(target.dtype)[()]
+        pattern = target.dtype.type(number)
         if target.nbytes:
             self.steps.append(Fill(self.storage(target), pattern, self.label))
 
-    def operator(self, name: str, inputs: list[Value | None], outputs: list[Value], **attributes: Any) -> None:
+    def operator(
+        self, name: str, inputs: list[Value | None], outputs: list[Value], **attributes: Any
+    ) -> None:
         """Lower another operator in the middle of this one."""
         from .specialise import make_call
 
@@ -223,5 +225,3 @@ class Emit:
         if isinstance(argument, np.generic):
             return argument
         return np.int32(argument) if isinstance(argument, int) else np.float32(argument)
-
-

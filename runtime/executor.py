@@ -123,7 +123,9 @@ class Plan:
         import pyopencl as cl
 
         if array.nbytes:
-            cl.enqueue_copy(self._binder.device.queue, value.storage.buffer, as_bytes(array), is_blocking=False)
+            cl.enqueue_copy(
+                self._binder.device.queue, value.storage.buffer, as_bytes(array), is_blocking=False
+            )
 
     def read(self, value: Value) -> np.ndarray:
         """A value's content on the host."""
@@ -153,7 +155,9 @@ def check_inputs(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np
         if info.dtype is not None and array.dtype != info.dtype:
             raise InputError(f"input {info.name!r} is {array.dtype}; the model takes {_declared(info)}")
         if info.shape is not None and not _fits(info, array.shape, sizes):
-            raise InputError(f"input {info.name!r} has shape {list(array.shape)}; the model takes {_declared(info)}")
+            raise InputError(
+                f"input {info.name!r} has shape {list(array.shape)}; the model takes {_declared(info)}"
+            )
         arrays[info.name] = array
     return arrays
 
@@ -172,5 +176,8 @@ def _fits(info: ValueInfo, shape: tuple[int, ...], sizes: dict[str, int]) -> boo
 
 
 def _declared(info: ValueInfo) -> str:
-    shape = "any shape" if info.shape is None else str(["?" if d is None else d for d in info.shape]).replace("'", "")
-    return f"{info.dtype.name if info.dtype is not None else 'any type'}{'' if info.shape is None else ''} {shape}"
+    """Type and shape as the model declares them, for a message."""
+    dtype = "any type" if info.dtype is None else info.dtype.name
+    if info.shape is None:
+        return f"{dtype} of any shape"
+    return f"{dtype} [{', '.join('?' if size is None else str(size) for size in info.shape)}]"

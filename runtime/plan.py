@@ -34,7 +34,9 @@ class Binder:
     device: OpenCLDevice
     programs: Programs
 
-    def bind(self, steps: Sequence[Step], live_out: set[Storage]) -> tuple[list[Callable[[], Any]], list[Any], int]:
+    def bind(
+        self, steps: Sequence[Step], live_out: set[Storage]
+    ) -> tuple[list[Callable[[], Any]], list[Any], int]:
         """Allocate, upload, build and set arguments.
 
         Returns the calls that run the steps, what must stay alive for them, and the arena's bytes.
@@ -62,7 +64,9 @@ class Binder:
 
         limit = self.device.device.max_mem_alloc_size
         if nbytes > limit:
-            raise DeviceLimitError(f"{self.device.name} gives at most {limit} bytes at once; {nbytes} are needed")
+            raise DeviceLimitError(
+                f"{self.device.name} gives at most {limit} bytes at once; {nbytes} are needed"
+            )
         try:
             return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(nbytes, 1))
         except (cl.MemoryError, cl.LogicError, cl.RuntimeError) as error:

@@ -56,7 +56,9 @@ class Pointwise:
         return [Value(self.result_type(call), shape)]
 
 
-def collapse(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
+def collapse(
+    shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]
+) -> tuple[list[int], list[list[int]]]:
     """Merge neighbouring dimensions wherever every operand walks them alike.
 
     Returns the merged sizes and, for each operand, its element stride in each (0: broadcast).
@@ -101,8 +103,12 @@ def lower_pointwise(call: Call, emit: Emit) -> None:
     source = _source(how, names, walks, len(sizes), compute)
     parameters = [_scalar(getattr(call.a, name), compute) for name in how.parameters]
     numbers = [np.int32(size) for size in sizes[1:]]
-    steps = [np.int32(s) for walk, stride in zip(walks, strides, strict=True) if walk == "strided" for s in stride]
-    emit.map(source, "pointwise", output.size, [*operands, output, *parameters, *numbers, *steps], types=roles)
+    steps = [
+        np.int32(s) for walk, stride in zip(walks, strides, strict=True) if walk == "strided" for s in stride
+    ]
+    emit.map(
+        source, "pointwise", output.size, [*operands, output, *parameters, *numbers, *steps], types=roles
+    )
 
 
 def _operand_names(call: Call) -> list[str]:
@@ -144,16 +150,20 @@ def _source(how: Pointwise, names: list[str], walks: tuple[str, ...], rank: int,
     arguments += ["__global O_T *restrict out"]
     arguments += [f"const C__C {name}" for name in how.parameters]
     arguments += [f"const int d{axis}" for axis in range(1, rank)]
-    arguments += [f"const int s{k}_{axis}" for k, walk in enumerate(walks) if walk == "strided" for axis in range(rank)]
+    arguments += [
+        f"const int s{k}_{axis}" for k, walk in enumerate(walks) if walk == "strided" for axis in range(rank)
+    ]
     body = _index(rank) if strided else []
     for k, (name, walk) in enumerate(zip(names, walks, strict=True)):
-        where = {"scalar": "0", "linear": "i"}.get(walk) or " + ".join(f"i{a} * s{k}_{a}" for a in range(rank))
+        where = {"scalar": "0", "linear": "i"}.get(walk) or " + ".join(
+            f"i{a} * s{k}_{a}" for a in range(rank)
+        )
         body.append(f"const C__C {name} = (C__C)I{k}_LOAD(in{k}, {where});")
     body.append(f"O_STORE(out, i, {expression});")
     text = "\n  ".join(body)
     includes = "".join(f"#define USE_{helper}\n" for helper in how.helpers)
     if includes:
-        includes += "#define C C__C\n#include \"math.cl\"\n"
+        includes += '#define C C__C\n#include "math.cl"\n'
     signature = ", ".join(["const int n", *arguments])
     return (
         f"{includes}#define C C__C\n__kernel void pointwise({signature}) {{\n"

@@ -12,7 +12,6 @@ import os
 import re
 import tempfile
 import threading
-import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -66,9 +65,9 @@ class Programs:
         self._device = device
         self._built: dict[str, cl.Program] = {}
         self._lock = threading.Lock()
-        self._folder = Path(
-            os.environ.get("SONNX_CACHE_DIR") or platformdirs.user_cache_path("sonnx")
-        ) / "kernels"
+        self._folder = (
+            Path(os.environ.get("SONNX_CACHE_DIR") or platformdirs.user_cache_path("sonnx")) / "kernels"
+        )
 
     def build(self, texts: set[str]) -> None:
         """Build every text that is not built yet, in parallel."""
@@ -109,10 +108,8 @@ class Programs:
     def _compile(self, text: str) -> cl.Program:
         import pyopencl as cl
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = cl.Program(self._device.context, text).build(options=_OPTIONS, cache_dir=False)
-        self._store(text, program.get_info(cl.program_info.BINARIES)[0])
+        program = cl.Program(self._device.context, text).build(options=_OPTIONS)
+        self._store(text, program.binaries[0])
         return program
 
     def _store(self, text: str, binary: bytes) -> None:

@@ -13,14 +13,29 @@ from dataclasses import dataclass
 from typing import Any
 
 ATTRIBUTE_TYPES = frozenset(
-    {"int", "ints", "float", "floats", "string", "strings", "number", "bool", "dtype", "tensor", "graph", "any"}
+    {
+        "int",
+        "ints",
+        "float",
+        "floats",
+        "string",
+        "strings",
+        "number",
+        "bool",
+        "dtype",
+        "tensor",
+        "graph",
+        "any",
+    }
 )
 """``number``: a Python int or float in the data's own type; ``dtype``: a numpy dtype;
 ``tensor``: a numpy array of any shape."""
 
 _PORT = re.compile(r"(?P<name>\w+)(?P<mark>\?|\.\.\.)?$")
 _ATTRIBUTE = re.compile(r"(?P<name>\w+)\s*:\s*(?P<type>\w+)(?P<optional>\?)?(?:\s*=\s*(?P<default>.+))?$")
-_WHOLE = re.compile(r"(?P<name>\w+)\((?P<inputs>[^;)]*)(?:;(?P<attributes>.*))?\)\s*->\s*(?P<outputs>.+)$", re.S)
+_WHOLE = re.compile(
+    r"(?P<name>\w+)\((?P<inputs>[^;)]*)(?:;(?P<attributes>.*))?\)\s*->\s*(?P<outputs>.+)$", re.S
+)
 
 
 @dataclass(frozen=True)

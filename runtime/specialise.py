@@ -154,7 +154,9 @@ class Walk:
         own = set(graph.states) | {name for node in graph.nodes for name in node.outputs if name}
         rename |= {name: prefix + name for name in own}
         for name, state in graph.states.items():
-            self.environment[rename[name]] = Value(state.array.dtype, state.array.shape, state.array, rename[name])
+            self.environment[rename[name]] = Value(
+                state.array.dtype, state.array.shape, state.array, rename[name]
+            )
         nodes = list(graph.nodes)
         for inner, outer in results.items():
             if outer:
@@ -202,10 +204,7 @@ class Builder:
         call = make_call(operator, inputs, attributes, wanted, self.label)
         if operator.expand:
             return list(operator.expand(call, self))
-        if self._replay:
-            outputs = self._replay.pop(0)
-        else:
-            outputs = self._evaluate(call)
+        outputs = self._replay.pop(0) if self._replay else self._evaluate(call)
         self.built.append(outputs)
         return outputs
 
@@ -249,7 +248,11 @@ def _listed(call: Call) -> str:
 
 
 def make_call(
-    operator: Operator, inputs: list[Value | None], attributes: dict[str, Any], wanted: list[bool] | None, label: str
+    operator: Operator,
+    inputs: list[Value | None],
+    attributes: dict[str, Any],
+    wanted: list[bool] | None,
+    label: str,
 ) -> Call:
     """A call with its attributes complete and checked against the signature."""
     signature = operator.signature
