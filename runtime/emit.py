@@ -29,13 +29,24 @@ class Storage:
     """Memory that one or more values share.
 
     ``array``: the host content it starts from (a constant, a weight), uploaded when first bound.
-    Without it, memory planning gives it a place in the plan's arena.
+    Without it, memory planning gives it a place in the plan's arena.  ``slots``: the kernel arguments
+    that are bound to it, so that ``rebind`` can put other memory in its place.  ``writable``: steps
+    write to it, so that the content is copied and not shared with the host.
     """
 
     nbytes: int
     array: np.ndarray | None = None
     buffer: cl.Buffer | None = None
     pinned: bool = False
+    writable: bool = False
+    slots: list[tuple[cl.Kernel, int]] = field(default_factory=list, repr=False)
+
+    def rebind(self, buffer: cl.Buffer) -> None:
+        """Let every step that uses this storage use ``buffer`` from now on."""
+        if buffer is not self.buffer:
+            self.buffer = buffer
+            for kernel, index in self.slots:
+                kernel.set_arg(index, buffer)
 
 
 @dataclass(eq=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import opencl
+from .array import DeviceArray
 from .emit import Storage
 from .errors import InputError
 from .graph import Graph, ValueInfo
@@ -18,6 +19,8 @@ from .specialise import HOST_LIMIT, Walk
 from .value import Value
 
 if TYPE_CHECKING:
+    import pyopencl as cl
+
     from .opencl import OpenCLDevice
 
 PLANS = 32
@@ -39,7 +42,7 @@ class Executor:
         self._plans: OrderedDict[Any, Plan] = OrderedDict()
         self._states = {name: self._state(name) for name in graph.states}
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def run(self, inputs: Mapping[str, np.ndarray | DeviceArray]) -> dict[str, np.ndarray]:
         """Compute the graph's outputs.
 
         ``inputs``: one array for each graph input, of its dtype, its shape within what the graph
@@ -48,7 +51,16 @@ class Executor:
         arrays = check_inputs(self.graph, inputs)
         return self.plan(arrays).run(arrays)
 
-    def plan(self, inputs: Mapping[str, np.ndarray]) -> Plan:
+    def run_on_device(self, inputs: Mapping[str, np.ndarray | DeviceArray]) -> dict[str, DeviceArray]:
+        """``run`` with the outputs left on the device, each in memory of its own."""
+        arrays = check_inputs(self.graph, inputs)
+        return self.plan(arrays).run_on_device(arrays)
+
+    def state(self, name: str) -> np.ndarray:
+        """What a state holds now (an update may have changed it since the graph was made)."""
+        return self._binder.read(self._states[name])
+
+    def plan(self, inputs: Mapping[str, np.ndarray | DeviceArray]) -> Plan:
         """The plan for these inputs' shapes (only shapes and types are looked at)."""
         key = tuple((name, array.shape) for name, array in inputs.items())
         plan = self._plans.get(key)
@@ -64,7 +76,7 @@ class Executor:
         fixed = name not in self.graph.updates
         small = fixed and array.size <= HOST_LIMIT
         value = Value(array.dtype, array.shape, array if small else None, name, constant=fixed)
-        value.storage = Storage(max(array.nbytes, 1), array, pinned=True)
+        value.storage = Storage(max(array.nbytes, 1), array, pinned=True, writable=not fixed)
         return value
 
 
@@ -77,20 +89,28 @@ class Plan:
         binder: Binder,
         states: Mapping[str, Value],
         once: dict[Any, Value],
-        inputs: Mapping[str, np.ndarray],
+        inputs: Mapping[str, np.ndarray | DeviceArray],
     ) -> None:
         self._graph, self._binder, self._once = graph, binder, once
         self._inputs: dict[str, Value] = {}
+        self._buffers: dict[str, cl.Buffer] = {}
         for name, array in inputs.items():
             value = self._inputs[name] = Value(array.dtype, array.shape, name=name)
             value.storage = Storage(max(array.nbytes, 1), pinned=True)
-            value.storage.buffer = binder.buffer(value.storage.nbytes)
+            value.storage.buffer = self._buffers[name] = binder.buffer(value.storage.nbytes)
         self.root = plan_segment(Walk.begin(graph, {**states, **self._inputs}), binder, once)
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def run(self, inputs: Mapping[str, np.ndarray | DeviceArray]) -> dict[str, np.ndarray]:
         """Feed the inputs, enqueue every segment, read the outputs."""
+        return {name: self._binder.read(value) for name, value in self._execute(inputs).items()}
+
+    def run_on_device(self, inputs: Mapping[str, np.ndarray | DeviceArray]) -> dict[str, DeviceArray]:
+        """Feed the inputs, enqueue every segment, copy the outputs to memory of their own."""
+        return {name: self._binder.detach(value) for name, value in self._execute(inputs).items()}
+
+    def _execute(self, inputs: Mapping[str, np.ndarray | DeviceArray]) -> dict[str, Value]:
         for name, value in self._inputs.items():
-            self._write(value, inputs[name])
+            self._feed(value, inputs[name])
         segment = self.root
         for call in segment.calls:
             call()
@@ -99,7 +119,7 @@ class Plan:
             for call in segment.calls:
                 call()
         environment = segment.walk.environment
-        return {info.name: self.read(environment[info.name]) for info in self._graph.outputs}
+        return {info.name: environment[info.name] for info in self._graph.outputs}
 
     def segments(self) -> list[Segment]:
         """Every segment planned so far, parents first."""
@@ -111,7 +131,7 @@ class Plan:
     def _next(self, segment: Segment) -> Segment:
         """Read what the segment ends with; the child for that content, planned if it is new."""
         assert segment.reads is not None
-        arrays = [self.read(value) for value in segment.reads]
+        arrays = [self._binder.read(value) for value in segment.reads]
         key = b"".join(as_bytes(array).tobytes() for array in arrays)
         if key not in segment.children:
             walk = segment.walk.copy()
@@ -119,39 +139,31 @@ class Plan:
             segment.children[key] = plan_segment(walk, self._binder, self._once)
         return segment.children[key]
 
-    def _write(self, value: Value, array: np.ndarray) -> None:
-        import pyopencl as cl
-
-        if array.nbytes:
-            cl.enqueue_copy(
-                self._binder.device.queue, value.storage.buffer, as_bytes(array), is_blocking=False
-            )
-
-    def read(self, value: Value) -> np.ndarray:
-        """A value's content on the host."""
-        import pyopencl as cl
-
-        if value.host is not None:
-            return np.array(value.host, value.dtype).reshape(value.shape)
-        array = np.empty(value.shape, value.dtype)
-        if array.nbytes:
-            buffer = value.storage.buffer or self._binder.upload(value.storage)
-            cl.enqueue_copy(self._binder.device.queue, as_bytes(array), buffer)
-        return array
+    def _feed(self, value: Value, given: np.ndarray | DeviceArray) -> None:
+        """Make an input's content what the caller gives: copied from the host, or in place."""
+        if isinstance(given, DeviceArray):
+            value.storage.rebind(given.buffer)
+            return
+        own = self._buffers[value.name]
+        value.storage.rebind(own)
+        self._binder.write(own, given)
 
 
-def check_inputs(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def check_inputs(
+    graph: Graph, inputs: Mapping[str, np.ndarray | DeviceArray]
+) -> dict[str, np.ndarray | DeviceArray]:
     """The inputs in the graph's order; raises InputError naming the first that does not fit."""
     known = {info.name for info in graph.inputs}
     for name in inputs:
         if name not in known:
             raise InputError(f"the model has no input {name!r}; it has {', '.join(sorted(known)) or 'none'}")
     sizes: dict[str, int] = {}
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray | DeviceArray] = {}
     for info in graph.inputs:
         if info.name not in inputs:
             raise InputError(f"input {info.name!r} ({_declared(info)}) is missing")
-        array = np.asarray(inputs[info.name])
+        given = inputs[info.name]
+        array = given if isinstance(given, DeviceArray) else np.asarray(given)
         if info.dtype is not None and array.dtype != info.dtype:
             raise InputError(f"input {info.name!r} is {array.dtype}; the model takes {_declared(info)}")
         if info.shape is not None and not _fits(info, array.shape, sizes):

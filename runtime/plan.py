@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .array import DeviceArray
 from .emit import Copy, Emit, Launch, Step, Storage
 from .errors import DeviceLimitError
 from .memory import place
@@ -83,9 +84,40 @@ class Binder:
                 storage.buffer = self.buffer(1)
             else:
                 aligned = self.device.is_cpu and content.ctypes.data % 64 == 0
-                how = cl.mem_flags.USE_HOST_PTR if aligned else cl.mem_flags.COPY_HOST_PTR
-                storage.buffer = cl.Buffer(self.device.context, cl.mem_flags.READ_ONLY | how, hostbuf=content)
+                shared = aligned and not storage.writable
+                how = cl.mem_flags.USE_HOST_PTR if shared else cl.mem_flags.COPY_HOST_PTR
+                access = cl.mem_flags.READ_WRITE if storage.writable else cl.mem_flags.READ_ONLY
+                storage.buffer = cl.Buffer(self.device.context, access | how, hostbuf=content)
         return storage.buffer
+
+    def read(self, value: Value) -> np.ndarray:
+        """A value's content on the host."""
+        import pyopencl as cl
+
+        if value.host is not None:
+            return np.array(value.host, value.dtype).reshape(value.shape)
+        array = np.empty(value.shape, value.dtype)
+        if array.nbytes:
+            cl.enqueue_copy(self.device.queue, as_bytes(array), self._bound(value.storage))
+        return array
+
+    def write(self, buffer: cl.Buffer, array: np.ndarray) -> None:
+        """Copy a host array to the start of a buffer."""
+        import pyopencl as cl
+
+        if array.nbytes:
+            cl.enqueue_copy(self.device.queue, buffer, as_bytes(array))
+
+    def detach(self, value: Value) -> DeviceArray:
+        """A value's content in memory of its own, which no later run touches."""
+        import pyopencl as cl
+
+        buffer = self.buffer(value.nbytes)
+        if value.host is not None:
+            self.write(buffer, np.asarray(value.host, value.dtype))
+        elif value.nbytes:
+            cl.enqueue_copy(self.device.queue, buffer, self._bound(value.storage), byte_count=value.nbytes)
+        return DeviceArray(buffer, value.dtype, value.shape)
 
     def _allocate(self, steps: Sequence[Step], live_out: set[Storage]) -> tuple[list[Any], int]:
         alignment = max(self.device.device.mem_base_addr_align // 8, 64)
@@ -107,17 +139,25 @@ class Binder:
         queue = self.device.queue
         if isinstance(step, Launch):
             kernel = cl.Kernel(self.programs.program(step.text), step.kernel)
-            bound = [self._bound(a) if isinstance(a, Storage) else a for a in step.arguments]
-            kernel.set_args(*bound)
+            for index, argument in enumerate(step.arguments):
+                if isinstance(argument, Storage):
+                    kernel.set_arg(index, self._bound(argument))
+                    argument.slots.append((kernel, index))
+                else:
+                    kernel.set_arg(index, argument)
             return _partial(cl.enqueue_nd_range_kernel, queue, kernel, step.global_size, step.local_size)
         if isinstance(step, Copy):
-            source, target = self._bound(step.source), self._bound(step.target)
+            source, target = step.source, step.target
             return lambda: cl.enqueue_copy(
-                queue, target, source, byte_count=step.nbytes,
-                src_offset=step.source_offset, dst_offset=step.target_offset,
-            )  # fmt: skip
-        target, pattern = self._bound(step.target), as_bytes(np.asarray(step.pattern))
-        return _partial(cl.enqueue_fill_buffer, queue, target, pattern, 0, step.target.nbytes)
+                queue,
+                self._bound(target),
+                self._bound(source),
+                byte_count=step.nbytes,
+                src_offset=step.source_offset,
+                dst_offset=step.target_offset,
+            )
+        filled, pattern = step.target, as_bytes(np.asarray(step.pattern))
+        return lambda: cl.enqueue_fill_buffer(queue, self._bound(filled), pattern, 0, filled.nbytes)
 
     def _bound(self, storage: Storage) -> cl.Buffer:
         return storage.buffer if storage.buffer is not None else self.upload(storage)
@@ -153,6 +193,9 @@ def plan_segment(walk: Walk, binder: Binder, once_cache: dict[Any, Value]) -> Se
     emit = Emit(binder.device, once_cache, binder.run_now)
     for call in live_calls(calls, live):
         emit.call(call)
+    if reads is None:
+        for state, name in walk.graph.updates.items():
+            emit.copy(walk.environment[name], walk.environment[state])
     live_out = {value.storage for value in live if value.storage is not None}
     bound, keep, nbytes = binder.bind(emit.steps, live_out)
     return Segment(bound, emit.steps, walk, reads, keep, nbytes)
