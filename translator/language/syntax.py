@@ -44,9 +44,9 @@ class Name:
 
 @dataclass(frozen=True)
 class Literal:
-    """A number, a string, a list of them, ``true``, ``false`` or ``none``."""
+    """A number, a string, a list of them, ``true``, ``false``, ``none`` or, in an example, a graph."""
 
-    value: bool | int | float | str | tuple | None
+    value: bool | int | float | str | tuple | Subgraph | None
     span: Span = field(compare=False)
 
 
@@ -119,7 +119,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Step:
-    """One call in a block: ``y = Mul(x, h)``; ``-`` as an argument is an absent optional input.
+    """One call in a block: ``y = Mul(x, h)``; ``-`` is an absent input (None) or output ("").
 
     ``arguments`` are names, literals (constants) or, with ``const``, expressions over attributes;
     ``attributes`` maps names to values; what is not listed is at its default.
@@ -141,6 +141,15 @@ class Block:
 
 
 Side = Signature | Block
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """``graph(i, c; c_out) { c_out = Add(i, c) }``: the value of an attribute that holds a graph."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    steps: tuple[Step, ...]
 
 
 # --- clauses -----------------------------------------------------------------------------------
