@@ -1,0 +1,302 @@
+"""SINGA to ONNX: each node by the first rule alternative that can say it at the wanted opset.
+
+Nodes that one rule made together fold back together.  Names, attributes that were written out at
+their default, and the initializers that had become attributes come back as they were, where the
+graph still means the same.  Plain onnx protos, for the reason given in ``importer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..runtime.graph import Graph, Node, Origin, State, ValueInfo
+from .dialects import OnnxDialect, SingaDialect, missing_defaults
+from .errors import TranslationError, UnsupportedError
+from .language import schemas
+from .language.compile import CompiledAlternative, match_side
+from .language.patterns import Application
+from .language.values import Mismatch, matches_tensor
+from .onnx_types import Types
+from .rulebook import Rulebook, load_rulebook
+from .writing import make_attributes, make_model, make_tensor, make_value_info
+
+DEFAULT_OPSET = 21
+OLDEST, NEWEST = 9, schemas.NEWEST
+
+
+def export_model(
+    graph: Graph,
+    opset: int | None = None,
+    rules: Iterable[str | Path] | Rulebook | None = None,
+    ir_version: int | None = None,
+) -> onnx.ModelProto:
+    """Translate a SINGA graph to an ONNX model.
+
+    ``opset``: the version of the default operator set, 9 to the newest that the installed onnx
+    knows; by default the source's own where that is in range, else 21.  ``rules``: folders on top
+    of the shipped rules, or a rulebook.  ``ir_version``: 3 lists initializers as inputs too.
+    Raises UnsupportedError naming each node that cannot be said at that opset.
+    """
+    rulebook = rules if isinstance(rules, Rulebook) else load_rulebook(rules or ())
+    source_opsets: dict[str, int] = graph.metadata.get("opset", {})
+    target = opset if opset is not None else source_opsets.get("", DEFAULT_OPSET)
+    if opset is None and target < OLDEST:
+        target = OLDEST
+    if not OLDEST <= target <= NEWEST:
+        raise TranslationError(f"opset {target} is outside of what can be written, {OLDEST} to {NEWEST}")
+    exporter = Exporter(graph, rulebook, {**source_opsets, "": target})
+    return make_model(graph, exporter.run(), exporter.used_opsets(), ir_version)
+
+
+class Exporter:
+    """A whole model being written; ``problems`` gathers the nodes that cannot be said."""
+
+    def __init__(self, graph: Graph, rulebook: Rulebook, opsets: dict[str, int]) -> None:
+        self.graph = graph
+        self.rulebook = rulebook
+        self.opsets = opsets
+        self.problems: list[str] = []
+        self.domains: set[str] = {""}
+        self.names: set[str] = set(_all_names(graph))
+
+    def run(self) -> onnx.GraphProto:
+        """The graph; raises UnsupportedError."""
+        proto = GraphExporter(self, self.graph, None).run()
+        if self.problems:
+            source = self.graph.metadata.get("opset", {}).get("")
+            was = f" (the source is opset {source})" if source else ""
+            raise UnsupportedError(
+                f"{len(self.problems)} node(s) cannot be written at opset {self.opsets['']}{was}:\n"
+                + "\n".join(self.problems)
+            )
+        return proto
+
+    def used_opsets(self) -> dict[str, int]:
+        """The version of each operator set that the written nodes are from."""
+        return {domain: self.opsets.get(domain, 1) for domain in sorted(self.domains)}
+
+    def fresh(self, hint: str) -> str:
+        name, number = hint, 1
+        while name in self.names:
+            number += 1
+            name = f"{hint}_{number}"
+        self.names.add(name)
+        return name
+
+
+class GraphExporter:
+    """One graph or subgraph being written: the ``Context`` in which its nodes are matched."""
+
+    def __init__(self, exporter: Exporter, graph: Graph, outer: GraphExporter | None) -> None:
+        self.exporter = exporter
+        self.graph = graph
+        self.outer = outer
+        self.proto = onnx.GraphProto(name=graph.name or "sonnx")
+        self.onnx, self.singa = OnnxDialect(), SingaDialect()
+        self.types = Types(self)
+        self.initializers: dict[str, np.ndarray] = {}
+        self._origin: Origin | None = None
+        self._written: set[str] = set()
+        self._constant_nodes: dict[str, str] = graph.metadata.get("constant_nodes", {})
+        self._folded: dict[str, np.ndarray] = graph.metadata.get("folded", {})
+
+    # --- the context that patterns see -----------------------------------------------------------
+
+    def opset(self, domain: str) -> int:
+        return self.exporter.opsets.get(domain, 1)
+
+    def info(self, name: str) -> ValueInfo | None:
+        return self.types.info(name)
+
+    def constant(self, name: str) -> np.ndarray | None:
+        state = self.state(name)
+        return state.array if state is not None and state.kind == "const" else None
+
+    def add_constant(self, array: np.ndarray, hint: str) -> str:
+        name = self.fresh(hint)
+        self.initializers[name] = array
+        return name
+
+    def fresh(self, hint: str) -> str:
+        return self.exporter.fresh(hint)
+
+    def state(self, name: str) -> State | None:
+        """A state of this graph or of one around it."""
+        found = self.graph.states.get(name)
+        return self.outer.state(name) if found is None and self.outer else found
+
+    # --- the walk --------------------------------------------------------------------------------
+
+    def run(self) -> onnx.GraphProto:
+        """Write every node, then what they read."""
+        groups = self._groups()
+        done: set[int] = set()
+        for node in self.graph.nodes:
+            if id(node) in done:
+                continue
+            members = groups.get(node.origin.group, []) if node.origin else []
+            if len(members) > 1 and members[0] is node and self._fold(members):
+                done.update(map(id, members))
+            else:
+                self._write(node)
+        self.proto.input.extend(make_value_info(info) for info in self.graph.inputs)
+        self.proto.output.extend(make_value_info(self._typed(info)) for info in self.graph.outputs)
+        self._write_initializers()
+        return self.proto
+
+    def _typed(self, info: ValueInfo) -> ValueInfo:
+        """An output's declaration, completed by inference (ONNX wants at least its type)."""
+        return info if info.dtype is not None else self.types.info(info.name) or info
+
+    def _groups(self) -> dict[int, list[Node]]:
+        groups: dict[int, list[Node]] = {}
+        for node in self.graph.nodes:
+            if node.origin and node.origin.group:
+                groups.setdefault(node.origin.group, []).append(node)
+        return groups
+
+    def _fold(self, nodes: list[Node]) -> bool:
+        """Write nodes that one rule made together as what it made them from, where it still can."""
+        origin = nodes[0].origin
+        assert origin is not None
+        opset = self.opset("")
+        for compiled in self.exporter.rulebook.folding(origin.rule, opset):
+            try:
+                self._apply(compiled, nodes, origin)
+                return True
+            except Mismatch:
+                continue
+        return False
+
+    def _write(self, node: Node) -> None:
+        candidates = self.exporter.rulebook.exporting(node.operator, self.opset(""))
+        reasons = []
+        for compiled in candidates:
+            try:
+                self._apply(compiled, [node], node.origin)
+                return
+            except Mismatch as mismatch:
+                reasons.append(f"    {compiled.describe()}: {mismatch}")
+        self.exporter.problems.append(self._problem(node, reasons))
+
+    def _problem(self, node: Node, reasons: list[str]) -> str:
+        line = f"  {node.describe()}"
+        if node.origin and node.origin.operator:
+            line += f", which was {node.origin.operator} at opset {node.origin.opset}"
+        if not reasons:
+            others = self.exporter.rulebook.exports_of(node.operator)
+            ranges = ", ".join(sorted({f"{c.first_opset}..{c.last_opset or ''}" for c in others}))
+            reasons = [f"    the rules write it at opset {ranges}" if ranges else "    no rule writes it"]
+        return "\n".join([line, *reasons])
+
+    # --- one application of a rule ---------------------------------------------------------------
+
+    def _apply(self, compiled: CompiledAlternative, nodes: Sequence[Node], origin: Origin | None) -> None:
+        """Match SINGA nodes against a rule and write what it makes of them; raises Mismatch."""
+        applications = [_application(node) for node in nodes]
+        env = match_side(compiled.singa, applications, self, self.singa)
+        assert compiled.exporting is not None
+        compiled.exporting.run(env, self)
+        same_rule = origin is not None and origin.rule == compiled.rule.name
+        self._origin = origin if same_rule else None
+        written = origin.written if origin and same_rule else ()
+        name = self._name(nodes, origin)
+        before = dict(self.initializers)
+        try:
+            built = [
+                pattern.build(env, self, self.onnx, name if index == 0 else f"{name}/{index}", written)
+                for index, pattern in enumerate(compiled.onnx)
+            ]
+            protos = [self._proto(application, written) for application in built]
+        except Mismatch:
+            self.initializers = before
+            raise
+        for proto in protos:
+            self._add(proto)
+
+    def _name(self, nodes: Sequence[Node], origin: Origin | None) -> str:
+        if origin and len(origin.nodes) == 1 and origin.nodes[0] and origin.group:
+            return origin.nodes[0]
+        return nodes[-1].name
+
+    def source_constant(self, port: str, value: Any) -> str | None:
+        """The initializer that an attribute was in the source, where it still holds that value."""
+        name = self._origin.names.get(port, "") if self._origin else ""
+        state = self.state(name)
+        array = state.array if state is not None else self._folded.get(name)
+        return name if array is not None and matches_tensor(value, array) else None
+
+    def _proto(self, application: Application, written: Sequence[str]) -> onnx.NodeProto:
+        self.exporter.domains.add(application.domain)
+        opset = self.opset(application.domain)
+        found = schemas.schema(application.operator, opset, application.domain)
+        if found is None and not application.domain:
+            raise Mismatch(f"ONNX has no {application.operator} at opset {opset}")
+        if found is not None and found.deprecated:
+            raise Mismatch(f"ONNX's {application.operator} is deprecated at opset {opset}")
+        if written:
+            application.attributes |= missing_defaults(application, tuple(written), self)
+            order = {name: place for place, name in enumerate(written)}
+            entries = sorted(application.attributes.items(), key=lambda e: order.get(e[0], len(order)))
+            application.attributes = dict(entries)
+        proto = onnx.NodeProto(op_type=application.operator, domain=application.domain, name=application.name)
+        proto.input.extend(application.inputs)
+        proto.output.extend(application.outputs)
+        proto.attribute.extend(make_attributes(application, opset, self._subgraph))
+        return proto
+
+    def _subgraph(self, graph: Graph) -> onnx.GraphProto:
+        return GraphExporter(self.exporter, graph, self).run()
+
+    def _add(self, proto: onnx.NodeProto) -> None:
+        for name in proto.input:
+            if name in self._constant_nodes and name not in self._written:
+                self._add_constant_node(name)
+        self.types.legalise(proto)
+        self.proto.node.append(proto)
+        self.types.added(proto)
+
+    def _add_constant_node(self, name: str) -> None:
+        """A constant that was a node in the source is one again."""
+        tensor = onnx.numpy_helper.from_array(self.graph.states[name].array, name)
+        node = onnx.helper.make_node("Constant", [], [name], self._constant_nodes[name], value=tensor)
+        self._written.add(name)
+        self.proto.node.append(node)
+
+    def _write_initializers(self) -> None:
+        used = {name for node in self.proto.node for name in node.input}
+        used |= {info.name for info in self.graph.outputs}
+        for node in self.graph.nodes:
+            for inner in node.subgraphs():
+                used |= inner.captures()
+        for name, state in self.graph.states.items():
+            if name in self._written:
+                continue
+            if name in used or state.kind != "const":
+                self.initializers[name] = state.array
+        for name, array in self._folded.items():
+            if name in used and name not in self.initializers and name not in self._produced():
+                self.initializers[name] = array
+        self.proto.initializer.extend(make_tensor(name, array) for name, array in self.initializers.items())
+
+    def _produced(self) -> set[str]:
+        return {name for node in self.proto.node for name in node.output}
+
+
+def _application(node: Node) -> Application:
+    return Application(node.operator, list(node.inputs), list(node.outputs), node.attributes, "", node.name)
+
+
+def _all_names(graph: Graph) -> Iterable[str]:
+    yield from (info.name for info in graph.inputs)
+    yield from graph.states
+    yield from graph.metadata.get("folded", ())
+    for node in graph.nodes:
+        yield from node.outputs
+        for inner in node.subgraphs():
+            yield from _all_names(inner)

@@ -1,0 +1,323 @@
+"""ONNX to SINGA: each node by the first rule alternative that matches it, in time linear in nodes.
+
+``import_model`` reads a model and gives a ``runtime.graph.Graph``.  Initializers and Constant nodes
+become states; what a rule takes as an attribute is read from them, and stays a ``Ref`` where only a
+run can tell.  All nodes that no rule covers are reported in one error.
+
+Plain onnx protos are used rather than onnx-graphsurgeon: its import copies every node into objects
+of its own and loses what a faithful way back needs (attribute order, node metadata, value_info).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..runtime.graph import Graph, Node, Origin, State, ValueInfo
+from .dialects import OnnxDialect, SingaDialect
+from .errors import ModelError, TranslationError
+from .inlining import Expander
+from .language import schemas
+from .language.compile import CompiledAlternative, match_side
+from .language.equations import Environment
+from .language.patterns import Application, InputSlot
+from .language.values import Mismatch
+from .onnx_graph import OnnxGraph, Source, describe_node
+from .reading import read_model
+from .rulebook import Rulebook, load_rulebook
+from .unsupported import Unsupported
+
+FLOAT_ROLES = {"param": "param", "state": "state"}
+
+
+def import_model(
+    model: str | Path | bytes | onnx.ModelProto,
+    rules: Iterable[str | Path] | Rulebook | None = None,
+) -> Graph:
+    """Translate an ONNX model to a SINGA graph.
+
+    ``model``: a path, the file's bytes, or a loaded model.  ``rules``: folders on top of the
+    shipped rules, or a rulebook.  Raises ModelError, UnsupportedError or RuleError.
+    """
+    rulebook = rules if isinstance(rules, Rulebook) else load_rulebook(rules or ())
+    source = read_model(model)
+    try:
+        return Importer(source, rulebook).run()
+    except TranslationError as error:
+        raise error.at(file=source.file) from error.__cause__
+
+
+class Importer:
+    """One model being translated; ``unsupported`` gathers the nodes that no rule covers."""
+
+    def __init__(self, source: Source, rulebook: Rulebook) -> None:
+        self.source = source
+        self.rulebook = rulebook
+        self.unsupported = Unsupported(rulebook)
+        self.expander = Expander(source)
+        self.groups = 0
+        self.expanded: dict[str, int] = {}
+
+    def run(self) -> Graph:
+        """The whole model."""
+        proto = self.source.model
+        graph = self.graph(OnnxGraph(self.source, proto.graph, None))
+        self.unsupported.report()
+        graph.metadata |= {
+            "opset": dict(self.source.opsets),
+            "ir_version": proto.ir_version,
+            "producer": proto.producer_name,
+            "producer_version": proto.producer_version,
+        }
+        if proto.metadata_props:
+            graph.metadata["properties"] = {p.key: p.value for p in proto.metadata_props}
+        if self.expanded:
+            graph.metadata["expanded"] = dict(self.expanded)
+        return graph
+
+    def graph(self, onnx_graph: OnnxGraph) -> Graph:
+        """One graph or subgraph."""
+        return GraphImporter(self, onnx_graph).run()
+
+
+class GraphImporter:
+    """One graph being translated: the ``Context`` in which its nodes are matched."""
+
+    def __init__(self, importer: Importer, onnx_graph: OnnxGraph) -> None:
+        self.importer = importer
+        self.source = onnx_graph
+        self.graph = Graph(onnx_graph.proto.name)
+        self.onnx, self.singa = OnnxDialect(), SingaDialect()
+        self._opsets = importer.source.opsets
+        self._names: set[str] = set()
+
+    # --- the context that patterns see -----------------------------------------------------------
+
+    def opset(self, domain: str) -> int:
+        return self._opsets.get(domain, 1)
+
+    def info(self, name: str) -> ValueInfo | None:
+        state = self.graph.states.get(name)
+        if state is not None:
+            return ValueInfo(name, state.array.dtype, state.array.shape)
+        return self.source.info(name)
+
+    def constant(self, name: str) -> np.ndarray | None:
+        return self.source.constant(name)
+
+    def add_constant(self, array: np.ndarray, hint: str) -> str:
+        name = self.fresh(hint)
+        self.graph.states[name] = State(array)
+        return name
+
+    def source_constant(self, port: str, value: Any) -> str | None:
+        return None
+
+    def fresh(self, hint: str) -> str:
+        return self.source.fresh(hint)
+
+    # --- the walk --------------------------------------------------------------------------------
+
+    def run(self) -> Graph:
+        """Translate every node, in an order in which each follows what it uses."""
+        graph, source = self.graph, self.source
+        graph.inputs = source.inputs()
+        for name, array in source.initializers.items():
+            graph.states[name] = State(array)
+        claims = self._claims()
+        for node in source.ordered():
+            claim = claims.get(id(node))
+            if claim is None:
+                self._translate(node)
+            elif claim[1][-1] is node:
+                self._apply(claim[0], claim[1])
+        graph.outputs = source.outputs()
+        graph.values = source.value_infos()
+        if source.constant_nodes:
+            graph.metadata["constant_nodes"] = dict(source.constant_nodes)
+        if source.folded:
+            graph.metadata["folded"] = dict(source.folded)
+        return graph
+
+    def _translate(self, node: onnx.NodeProto) -> None:
+        domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
+        if domain == "" and node.op_type == "Constant":
+            name, array = self.source.add_constant_node(node)
+            self.graph.states[name] = State(array)
+            return
+        importer = self.importer
+        if importer.expander.is_local(node):
+            self._expand(node)
+            return
+        candidates = importer.rulebook.importing(
+            domain, node.op_type, self.opset(domain), importer.source.producer
+        )
+        reasons = []
+        for candidate in candidates:
+            if len(candidate.onnx) > 1:
+                continue
+            try:
+                self._apply(candidate, [node])
+                return
+            except Mismatch as mismatch:
+                reasons.append((candidate, str(mismatch)))
+        if not self._expand(node):
+            importer.unsupported.add(node, self.opset(domain), reasons)
+
+    def _expand(self, node: onnx.NodeProto) -> bool:
+        """Translate the nodes of the operator's function body in its place, where it has one."""
+        body = self.importer.expander.expand(node, self.source)
+        if body is None:
+            return False
+        self.importer.expanded[node.op_type] = self.importer.expanded.get(node.op_type, 0) + 1
+        outer, self._opsets = self._opsets, body.opsets
+        for inner in body.nodes:
+            self._translate(inner)
+        self._opsets = outer
+        return True
+
+    # --- one application of a rule ---------------------------------------------------------------
+
+    def _apply(self, compiled: CompiledAlternative, nodes: Sequence[onnx.NodeProto]) -> None:
+        """Match nodes against a rule and add what it makes of them; raises Mismatch."""
+        applications = [self._application(node) for node in nodes]
+        env = match_side(compiled.onnx, applications, self, self.onnx)
+        assert compiled.importing is not None
+        compiled.importing.run(env, self)
+        group = 0
+        if len(compiled.singa) > 1 or len(nodes) > 1:
+            self.importer.groups += 1
+            group = self.importer.groups
+        origin = _origin(compiled, applications, env, self.opset(compiled.anchor.domain), group)
+        built = [pattern.build(env, self, self.singa) for pattern in compiled.singa]
+        for pattern, made in zip(compiled.singa, built, strict=True):
+            self._mark_states(pattern.inputs, env)
+            name = self._node_name(applications[-1].name or made.operator)
+            self.graph.nodes.append(
+                Node(made.operator, made.inputs, made.outputs, made.attributes, name, origin)
+            )
+
+    def _application(self, node: onnx.NodeProto) -> Application:
+        attributes: dict[str, Any] = {}
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                inner = OnnxGraph(self.importer.source, attribute.g, self.source)
+                attributes[attribute.name] = self.importer.graph(inner)
+            else:
+                try:
+                    attributes[attribute.name] = schemas.attribute_value(attribute)
+                except (ValueError, TypeError) as error:
+                    raise ModelError(f"attribute {attribute.name!r}: {error}", node=describe_node(node)) from None
+        domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
+        return Application(
+            node.op_type, list(node.input), list(node.output), attributes, domain, node.name
+        )
+
+    def _mark_states(self, slots: Sequence[InputSlot], env: Environment) -> None:
+        """Initializers that nodes read as tensors are trained where they are floats, or what the
+        rule calls them."""
+        for slot in slots:
+            value = env.get(slot.variable)
+            for name in value if isinstance(value, tuple) else (value,):
+                state = self.graph.states.get(name) if isinstance(name, str) else None
+                if state is None or slot.attribute or name in self.source.constant_nodes:
+                    continue
+                if slot.role in FLOAT_ROLES:
+                    state.kind = FLOAT_ROLES[slot.role]  # type: ignore[assignment]
+                elif state.kind == "const" and state.array.dtype.kind not in "biu":
+                    state.kind = "param"
+
+    def _node_name(self, wanted: str) -> str:
+        name, number = wanted, 0
+        while name in self._names:
+            number += 1
+            name = f"{wanted}_{len(self.graph.nodes)}" if number == 1 else f"{name}_{number}"
+        self._names.add(name)
+        return name
+
+    # --- patterns of several nodes ---------------------------------------------------------------
+
+    def _claims(self) -> dict[int, tuple[CompiledAlternative, list[onnx.NodeProto]]]:
+        """Which nodes a rule takes several at a time."""
+        rulebook = self.importer.rulebook
+        claims: dict[int, tuple[CompiledAlternative, list[onnx.NodeProto]]] = {}
+        for node in self.source.proto.node:
+            domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
+            candidates = rulebook.importing(
+                domain, node.op_type, self.opset(domain), self.importer.source.producer
+            )
+            for candidate in candidates:
+                if len(candidate.onnx) < 2:
+                    break
+                nodes = self._trace(candidate, node)
+                if nodes and not any(id(n) in claims for n in nodes) and self._holds(candidate, nodes):
+                    claims.update((id(n), (candidate, nodes)) for n in nodes)
+                    break
+        return claims
+
+    def _trace(self, compiled: CompiledAlternative, node: onnx.NodeProto) -> list[onnx.NodeProto] | None:
+        """The nodes that feed ``node`` as the pattern's calls feed one another, or None."""
+        patterns = compiled.onnx
+        made_by = {
+            slot.variable: (index, place)
+            for index, pattern in enumerate(patterns)
+            for place, slot in enumerate(pattern.outputs)
+        }
+        found: list[onnx.NodeProto | None] = [None] * len(patterns)
+        found[-1] = node
+        for index in range(len(patterns) - 1, -1, -1):
+            at = found[index]
+            if at is None or at.op_type != patterns[index].operator:
+                return None
+            for place, slot in enumerate(patterns[index].inputs):
+                if slot.variable not in made_by or place >= len(at.input):
+                    continue
+                producer = self.source.producers.get(at.input[place])
+                earlier = made_by[slot.variable][0]
+                if producer is None or found[earlier] not in (None, producer):
+                    return None
+                found[earlier] = producer
+        return [n for n in found if n is not None] if None not in found else None
+
+    def _holds(self, compiled: CompiledAlternative, nodes: list[onnx.NodeProto]) -> bool:
+        """Whether the nodes match, and nothing else reads what they pass to one another."""
+        own = {id(node) for node in nodes}
+        for node in nodes[:-1]:
+            for name in node.output:
+                if name and not self.source.used_only_by(name, own):
+                    return False
+        try:
+            applications = [self._application(node) for node in nodes]
+            env = match_side(compiled.onnx, applications, self, self.onnx)
+            assert compiled.importing is not None
+            compiled.importing.run(env, self)
+        except Mismatch:
+            return False
+        return True
+
+
+def _origin(
+    compiled: CompiledAlternative, applications: list[Application], env: Environment, opset: int, group: int
+) -> Origin:
+    """Where a node comes from, for traces and the way back."""
+    last, span = applications[-1], compiled.alternative.span
+    names: dict[str, str] = {}
+    for pattern, application in zip(compiled.onnx, applications, strict=True):
+        for slot, name in zip(pattern.inputs, application.inputs, strict=False):
+            if slot.attribute and name:
+                names[slot.name] = name
+    return Origin(
+        rule=compiled.rule.name,
+        file=span.file,
+        line=span.line,
+        operator=f"{last.domain}::{last.operator}" if last.domain else last.operator,
+        opset=opset,
+        nodes=tuple(application.name for application in applications),
+        group=group,
+        written=tuple(last.attributes),
+        names=names,
+    )

@@ -1,0 +1,122 @@
+"""Function bodies in place of the nodes that call them: model-local functions, and ONNX operators
+whose schema is a function and that no rule covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx
+
+from .language import schemas
+from .onnx_graph import OnnxGraph, Source
+
+
+@dataclass(frozen=True)
+class Body:
+    """The nodes that replace a call, names already those of the graph around it."""
+
+    nodes: list[onnx.NodeProto]
+    opsets: dict[str, int]
+
+
+class Expander:
+    """Instantiates function bodies."""
+
+    def __init__(self, source: Source) -> None:
+        self._local = {
+            (f.domain, f.name, getattr(f, "overload", "")): f for f in source.model.functions
+        }
+        self._source = source
+
+    def is_local(self, node: onnx.NodeProto) -> bool:
+        """Whether the model defines the operator itself."""
+        return bool(self._local) and (node.domain, node.op_type, node.overload) in self._local
+
+    def expand(self, node: onnx.NodeProto, graph: OnnxGraph) -> Body | None:
+        """The body of the function that the node calls, or None where there is none."""
+        function = self._local.get((node.domain, node.op_type, node.overload))
+        if function is None:
+            function = self._schema_body(node, graph)
+        if function is None:
+            return None
+        opsets = {("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version for o in function.opset_import}
+        return Body(_instantiate(function, node, graph), self._source.opsets | opsets)
+
+    def _schema_body(self, node: onnx.NodeProto, graph: OnnxGraph) -> onnx.FunctionProto | None:
+        domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
+        opset = self._source.opsets.get(domain, 1)
+        found = schemas.schema(node.op_type, opset, domain)
+        if found is None:
+            return None
+        function = onnx.FunctionProto()
+        if found.has_context_dependent_function:
+            types = [graph.type_bytes(name) for name in node.input]
+            if any(t is None for t in types):
+                return None
+            text = found.get_context_dependent_function(node.SerializeToString(), types)
+            if not text:
+                return None
+            function.ParseFromString(text)
+        elif found.has_function:
+            function.CopyFrom(found.function_body)
+        else:
+            return None
+        return function
+
+
+def _instantiate(
+    function: onnx.FunctionProto, call: onnx.NodeProto, graph: OnnxGraph
+) -> list[onnx.NodeProto]:
+    """The body's nodes with the call's inputs, outputs and attributes in place."""
+    rename = {name: "" for name in function.input}
+    rename.update(zip(function.input, call.input, strict=False))
+    rename.update((inner, outer) for inner, outer in zip(function.output, call.output, strict=False) if outer)
+    given = {attribute.name: attribute for attribute in function.attribute_proto}
+    given.update((attribute.name, attribute) for attribute in call.attribute)
+    prefix = (call.name or call.op_type) + "/"
+    nodes = []
+    for inner in function.node:
+        node = onnx.NodeProto()
+        node.CopyFrom(inner)
+        for name in node.output:
+            if name and name not in rename:
+                rename[name] = graph.fresh(prefix + name)
+        _rename(node, rename, given)
+        node.name = prefix + (inner.name or inner.op_type)
+        nodes.append(node)
+    for inner, outer in zip(function.output, call.output, strict=False):
+        if outer and rename.get(inner) != outer:
+            nodes.append(onnx.helper.make_node("Identity", [rename[inner]], [outer], prefix + outer))
+    return nodes
+
+
+def _rename(
+    node: onnx.NodeProto, rename: dict[str, str], given: dict[str, onnx.AttributeProto]
+) -> None:
+    """Give a node, and the graphs inside it, the names and attributes of the place it goes to."""
+    for names in (node.input, node.output):
+        for index, name in enumerate(names):
+            names[index] = rename.get(name, name)
+    for index in range(len(node.attribute) - 1, -1, -1):
+        attribute = node.attribute[index]
+        if attribute.ref_attr_name:
+            source, name = given.get(attribute.ref_attr_name), attribute.name
+            if source is None:
+                del node.attribute[index]
+                continue
+            attribute.CopyFrom(source)
+            attribute.name = name
+        for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
+            _rename_graph(inner, rename, given)
+
+
+def _rename_graph(
+    graph: onnx.GraphProto, rename: dict[str, str], given: dict[str, onnx.AttributeProto]
+) -> None:
+    own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+    own.update(name for node in graph.node for name in node.output)
+    outer = {inner: name for inner, name in rename.items() if inner not in own}
+    for node in graph.node:
+        _rename(node, outer, given)
+    for value in graph.output:
+        value.name = outer.get(value.name, value.name)

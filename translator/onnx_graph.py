@@ -1,0 +1,273 @@
+"""An ONNX graph as the importer reads it: order, names, types, and what is constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from ..runtime.graph import ValueInfo
+from .errors import ModelError
+from .language import schemas
+
+
+@dataclass
+class Source:
+    """A model, the file it came from ("" for none), and the folder of its external data."""
+
+    model: onnx.ModelProto
+    file: str
+    folder: Path | None
+    opsets: dict[str, int]
+
+    @property
+    def producer(self) -> str:
+        return self.model.producer_name
+
+    @cached_property
+    def inferred(self) -> dict[str, onnx.TypeProto]:
+        """The types that ONNX's shape inference finds, by value name (nothing where it fails)."""
+        return infer_types(self.model)
+
+
+def infer_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    """ONNX's shape inference; an empty result where the model is too odd for it."""
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except Exception:  # onnx raises RuntimeError, ValueError and its own InferenceError here
+        return {}
+    types: dict[str, onnx.TypeProto] = {}
+    _collect(inferred.graph, types)
+    return types
+
+
+def _collect(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
+    for value in graph.value_info:
+        types.setdefault(value.name, value.type)
+    for value in graph.output:
+        types.setdefault(value.name, value.type)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _collect(attribute.g, types)
+
+
+def describe_node(node: onnx.NodeProto) -> str:
+    """How a message names an ONNX node."""
+    if node.name:
+        return f"{node.op_type} {node.name!r}"
+    return f"{node.op_type} -> {node.output[0]!r}" if node.output else node.op_type
+
+
+def value_info(name: str, proto: onnx.TypeProto) -> ValueInfo:
+    """Type and shape of a tensor as the SINGA graph holds them."""
+    tensor = proto.tensor_type
+    dtype = schemas.numpy_dtype(tensor.elem_type)
+    if not tensor.HasField("shape"):
+        return ValueInfo(name, dtype, None)
+    shape = tuple(
+        d.dim_value if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim
+    )
+    return ValueInfo(name, dtype, shape)
+
+
+class OnnxGraph:
+    """A graph or a subgraph; ``outer`` is the graph around it."""
+
+    def __init__(self, source: Source, proto: onnx.GraphProto, outer: OnnxGraph | None) -> None:
+        self.source = source
+        self.proto = proto
+        self.outer = outer
+        self.initializers = _initializers(source, proto)
+        self.constant_nodes: dict[str, str] = {}
+        self.folded: dict[str, np.ndarray] = {}
+        self.producers: dict[str, onnx.NodeProto] = {
+            name: node for node in proto.node for name in node.output if name
+        }
+        self._constants: dict[str, np.ndarray] = dict(self.initializers)
+        self._types = {v.name: v.type for v in (*proto.input, *proto.value_info, *proto.output)}
+        self._taken: set[str] | None = None
+
+    # --- structure -------------------------------------------------------------------------------
+
+    def inputs(self) -> list[ValueInfo]:
+        """The inputs that are no initializers."""
+        for value in self.proto.input:
+            if value.name not in self.initializers and value.type.WhichOneof("value") not in (None, "tensor_type"):
+                kind = value.type.WhichOneof("value")
+                raise ModelError(f"input {value.name!r} is a {kind}; only tensors are translated")
+        return [value_info(v.name, v.type) for v in self.proto.input if v.name not in self.initializers]
+
+    def outputs(self) -> list[ValueInfo]:
+        return [value_info(v.name, v.type) for v in self.proto.output]
+
+    def value_infos(self) -> dict[str, ValueInfo]:
+        """What the model itself says of its intermediate values."""
+        return {v.name: value_info(v.name, v.type) for v in self.proto.value_info}
+
+    def ordered(self) -> list[onnx.NodeProto]:
+        """The nodes so that each follows what it uses; raises ModelError for a cycle, an undefined
+        input, or a name defined twice."""
+        from .ordering import ordered
+
+        return ordered(self)
+
+    def defines(self, name: str) -> bool:
+        """Whether this graph or one around it gives a value of that name."""
+        if name in self.initializers or name in self.producers or name in self._input_names:
+            return True
+        return self.outer.defines(name) if self.outer else False
+
+    @cached_property
+    def _input_names(self) -> set[str]:
+        return {value.name for value in self.proto.input}
+
+    @cached_property
+    def _uses(self) -> dict[str, list[int]]:
+        uses: dict[str, list[int]] = {value.name: [-1] for value in self.proto.output}
+        for node in self.proto.node:
+            for name in used_names(node):
+                uses.setdefault(name, []).append(id(node))
+        return uses
+
+    def used_only_by(self, name: str, nodes: set[int]) -> bool:
+        """Whether only those nodes (by identity) read a value."""
+        return all(user in nodes for user in self._uses.get(name, ()))
+
+    def fresh(self, hint: str) -> str:
+        """A name that no value of this graph or those around and inside it has."""
+        root = self
+        while root.outer:
+            root = root.outer
+        if root._taken is None:
+            root._taken = set(_all_names(root.proto))
+        name, number = hint, 1
+        while name in root._taken:
+            number += 1
+            name = f"{hint}_{number}"
+        root._taken.add(name)
+        return name
+
+    # --- what is known of values -----------------------------------------------------------------
+
+    def info(self, name: str) -> ValueInfo | None:
+        """Type and shape, from the model or from shape inference."""
+        proto = self.type(name)
+        return value_info(name, proto) if proto else None
+
+    def type(self, name: str) -> onnx.TypeProto | None:
+        """The ONNX type of a value, or None."""
+        array = self._constants.get(name)
+        if array is not None:
+            kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            return onnx.helper.make_tensor_type_proto(kind, array.shape)
+        known = self._types.get(name)
+        if known is None or not (known.tensor_type.elem_type and known.tensor_type.HasField("shape")):
+            known = self.source.inferred.get(name, known)
+        if known is None and self.outer:
+            return self.outer.type(name)
+        return known
+
+    def type_bytes(self, name: str) -> bytes | None:
+        """The ONNX type of a value in serialized form (empty for an absent input)."""
+        if not name:
+            return b""
+        proto = self.type(name)
+        return proto.SerializeToString() if proto else None
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The content of a value that is an initializer, a Constant, or computed from those."""
+        found = self._constants.get(name)
+        if found is not None:
+            return found
+        node = self.producers.get(name)
+        if node is not None:
+            from .folding import fold
+
+            return fold(self, name)
+        return self.outer.constant(name) if self.outer and name not in self._input_names else None
+
+    def constant_now(self, name: str) -> np.ndarray | None:
+        """The content of a value already known to be constant."""
+        found = self._constants.get(name)
+        if found is None and self.outer and name not in self._input_names and name not in self.producers:
+            return self.outer.constant(name)
+        return found
+
+    def remember(self, name: str, array: np.ndarray, folded: bool = False) -> None:
+        """Note that a value is constant."""
+        self._constants[name] = array
+        if folded:
+            self.folded[name] = array
+
+    def add_constant_node(self, node: onnx.NodeProto) -> tuple[str, np.ndarray]:
+        """The name and the content of a Constant node."""
+        name = node.output[0]
+        array = self._constants.get(name)
+        if array is None:
+            array = constant_value(node)
+            self._constants[name] = array
+        self.constant_nodes[name] = node.name
+        return name, array
+
+
+def constant_value(node: onnx.NodeProto) -> np.ndarray:
+    """The tensor that a Constant node gives; raises ModelError where it gives none."""
+    if len(node.attribute) != 1:
+        raise ModelError("a Constant has exactly one value", node=describe_node(node))
+    attribute = node.attribute[0]
+    if attribute.name == "value":
+        return numpy_helper.to_array(attribute.t)
+    if attribute.name == "sparse_value":
+        return dense(attribute.sparse_tensor)
+    dtype = {"value_float": np.float32, "value_floats": np.float32}.get(attribute.name, np.int64)
+    if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
+        return np.array(onnx.helper.get_attribute_value(attribute), dtype)
+    raise ModelError(f"a Constant with {attribute.name} is no numeric tensor", node=describe_node(node))
+
+
+def dense(sparse: onnx.SparseTensorProto) -> np.ndarray:
+    """A sparse tensor with its zeros."""
+    values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+    array = np.zeros(tuple(sparse.dims), values.dtype)
+    if indices.ndim == 1:
+        array.reshape(-1)[indices] = values
+    else:
+        array[tuple(indices.T)] = values
+    return array
+
+
+def _initializers(source: Source, proto: onnx.GraphProto) -> dict[str, np.ndarray]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.initializer}
+
+
+def used_names(node: onnx.NodeProto) -> Iterable[str]:
+    """Every value that a node reads, those that its subgraphs capture included."""
+    yield from (name for name in node.input if name)
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield from captured_names(attribute.g)
+
+
+def captured_names(graph: onnx.GraphProto) -> set[str]:
+    """What a subgraph reads from around it."""
+    own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+    own.update(name for node in graph.node for name in node.output)
+    used = {name for node in graph.node for name in used_names(node)}
+    used.update(value.name for value in graph.output)
+    return used - own
+
+
+def _all_names(graph: onnx.GraphProto) -> Iterable[str]:
+    yield from (value.name for value in graph.input)
+    yield from (tensor.name for tensor in graph.initializer)
+    for node in graph.node:
+        yield from node.output
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _all_names(attribute.g)

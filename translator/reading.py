@@ -1,0 +1,47 @@
+"""Reading ONNX models: from a path, bytes or a loaded proto, weights left where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from .errors import ModelError
+from .language import schemas
+from .onnx_graph import Source
+
+
+def read_model(model: str | Path | bytes | onnx.ModelProto) -> Source:
+    """A model and where its external data is looked for; raises ModelError where it is none."""
+    if isinstance(model, onnx.ModelProto):
+        return _checked(model, "", None)
+    if isinstance(model, bytes):
+        return _checked(_parse(model, ""), "", None)
+    path = Path(model)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(error.strerror or str(error), file=str(path)) from None
+    return _checked(_parse(content, str(path)), str(path), path.parent)
+
+
+def _parse(content: bytes, file: str) -> onnx.ModelProto:
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except DecodeError:
+        raise ModelError("this is no ONNX model, or it is damaged", file=file) from None
+    return model
+
+
+def _checked(model: onnx.ModelProto, file: str, folder: Path | None) -> Source:
+    if not model.HasField("graph"):
+        raise ModelError("this is no ONNX model: it holds no graph", file=file)
+    opsets = {("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version for o in model.opset_import}
+    opsets.setdefault("", 1)
+    if not 1 <= opsets[""] <= schemas.NEWEST:
+        raise ModelError(
+            f"the model uses opset {opsets['']}; the installed onnx knows 1 to {schemas.NEWEST}", file=file
+        )
+    return Source(model, file, folder, opsets)

@@ -1,0 +1,145 @@
+"""The rules in force: shipped ones, those of installed packages, those of the user's folders.
+
+Layers are read in that order.  A rule of a later layer that replaces one of an earlier layer says
+``override``; without it, an equal name is an error.  Rules are found by the ONNX operator (import)
+and by the SINGA operator (export).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import metadata, resources
+from pathlib import Path
+
+from .errors import RuleError
+from .language.compile import CompileError, CompiledAlternative, compile_rule
+from .language.parser import parse
+from .language.syntax import Block, Example, Rule, RuleFile
+
+ENTRY_POINTS = "sonnx.rules"
+"""The entry-point group of packages that bring rules: each names a package that holds .rules files."""
+
+
+class Rulebook:
+    """All rules, compiled and indexed."""
+
+    def __init__(self, layers: Sequence[Sequence[RuleFile]]) -> None:
+        self.files = [file for layer in layers for file in layer]
+        self.rules = _merge(layers)
+        self.examples: list[Example] = [example for file in self.files for example in file.examples]
+        self._by_onnx: dict[tuple[str, str], list[CompiledAlternative]] = {}
+        self._by_singa: dict[str, list[CompiledAlternative]] = {}
+        self._blocks: dict[str, list[CompiledAlternative]] = {}
+        self._import_cache: dict[tuple[str, str, int, str], tuple[CompiledAlternative, ...]] = {}
+        self._export_cache: dict[tuple[str, int], tuple[CompiledAlternative, ...]] = {}
+        for rule in self.rules:
+            self._add(rule)
+
+    def _add(self, rule: Rule) -> None:
+        try:
+            alternatives = compile_rule(rule)
+        except CompileError as error:
+            raise RuleError(str(error), hint="`sonnx rules check` lists every such error") from None
+        for compiled in alternatives:
+            if compiled.importing:
+                anchor = compiled.anchor
+                self._by_onnx.setdefault((anchor.domain, anchor.operator), []).append(compiled)
+            if compiled.exporting and isinstance(rule.side, Block):
+                self._blocks.setdefault(rule.name, []).append(compiled)
+            elif compiled.exporting:
+                self._by_singa.setdefault(compiled.singa[0].operator, []).append(compiled)
+
+    def importing(self, domain: str, operator: str, opset: int, producer: str) -> tuple[CompiledAlternative, ...]:
+        """The alternatives that may import an ONNX node, in the order in which they are tried:
+        whole patterns first, then what holds for the producer, then preferred rules."""
+        key = (domain, operator, opset, producer)
+        if key not in self._import_cache:
+            found = [
+                c
+                for c in self._by_onnx.get((domain, operator), ())
+                if (domain or c.covers(opset)) and c.alternative.producer in (None, producer)
+            ]
+            found.sort(key=lambda c: (-len(c.onnx), c.alternative.producer is None, c.rule.prefer is None))
+            self._import_cache[key] = tuple(found)
+        return self._import_cache[key]
+
+    def exporting(self, operator: str, opset: int) -> tuple[CompiledAlternative, ...]:
+        """The alternatives that may export a SINGA node to a version of ONNX, in order."""
+        key = (operator, opset)
+        if key not in self._export_cache:
+            found = self._by_singa.get(operator, ())
+            self._export_cache[key] = tuple(c for c in found if c.anchor.domain or c.covers(opset))
+        return self._export_cache[key]
+
+    def folding(self, rule: str, opset: int) -> list[CompiledAlternative]:
+        """The alternatives that fold a group of SINGA nodes, made by that rule, back into one."""
+        return [c for c in self._blocks.get(rule, ()) if c.anchor.domain or c.covers(opset)]
+
+    def exports_of(self, operator: str) -> list[CompiledAlternative]:
+        """Every alternative that exports a SINGA operator, whatever the opset."""
+        return list(self._by_singa.get(operator, ()))
+
+    def imports_of(self, domain: str, operator: str) -> list[CompiledAlternative]:
+        """Every alternative that imports an ONNX operator, whatever the opset."""
+        return list(self._by_onnx.get((domain, operator), ()))
+
+
+def _merge(layers: Sequence[Sequence[RuleFile]]) -> list[Rule]:
+    """The rules that remain once overrides replaced what they override; later layers first."""
+    merged: list[Rule] = []
+    for layer in layers:
+        earlier = {rule.name: rule for rule in merged}
+        own = [rule for file in layer for rule in file.rules]
+        for rule in own:
+            if rule.name in earlier and not rule.override:
+                other = earlier[rule.name]
+                raise RuleError(
+                    f"{rule.span}: {rule.name} is a rule of {other.span} already",
+                    hint=f"write 'override {rule.kind} {rule.name}' to replace it, or use another name",
+                )
+            if rule.override and rule.name not in earlier:
+                raise RuleError(f"{rule.span}: {rule.name} overrides nothing")
+        replaced = {rule.name for rule in own if rule.override}
+        merged = own + [rule for rule in merged if rule.name not in replaced]
+    return merged
+
+
+def shipped_files() -> list[RuleFile]:
+    """The rules that come with this package."""
+    return _read_folder(resources.files("sonnx.rules"), "rules")
+
+
+def installed_layers() -> list[list[RuleFile]]:
+    """The rules of installed packages, one layer for each entry point, by its name."""
+    points = sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
+    return [_read_folder(resources.files(point.value), point.name) for point in points]
+
+
+def folder_files(folder: str | Path) -> list[RuleFile]:
+    """The rules of a folder (or of one file); raises RuleError where there are none."""
+    path = Path(folder)
+    if path.is_file():
+        return [parse(path.read_text("utf-8"), str(path))]
+    if not path.is_dir():
+        raise RuleError("no such folder of rules", file=str(path))
+    files = [parse(p.read_text("utf-8"), str(p)) for p in sorted(path.rglob("*.rules"))]
+    if not files:
+        raise RuleError("no .rules file in this folder", file=str(path))
+    return files
+
+
+def _read_folder(folder: resources.abc.Traversable, name: str) -> list[RuleFile]:
+    entries = sorted((e for e in folder.iterdir() if e.name.endswith(".rules")), key=lambda e: e.name)
+    return [parse(entry.read_text("utf-8"), f"{name}/{entry.name}") for entry in entries]
+
+
+@cache
+def _loaded(folders: tuple[str, ...]) -> Rulebook:
+    layers = [shipped_files(), *installed_layers(), *(folder_files(folder) for folder in folders)]
+    return Rulebook(layers)
+
+
+def load_rulebook(folders: Iterable[str | Path] = ()) -> Rulebook:
+    """The rules in force with these folders on top; read once and kept.  Raises RuleError."""
+    return _loaded(tuple(str(Path(folder)) for folder in folders))
