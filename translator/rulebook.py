@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import RuleError
 from .language.compile import CompileError, CompiledAlternative, compile_rule
-from .language.parser import parse
+from .language.parser import parse_file
 from .language.syntax import Block, Example, Rule, RuleFile
 
 ENTRY_POINTS = "sonnx.rules"
@@ -107,31 +107,33 @@ def _merge(layers: Sequence[Sequence[RuleFile]]) -> list[Rule]:
 
 def shipped_files() -> list[RuleFile]:
     """The rules that come with this package."""
-    return _read_folder(resources.files("sonnx.rules"), "rules")
+    return _read_package("sonnx.rules")
 
 
 def installed_layers() -> list[list[RuleFile]]:
     """The rules of installed packages, one layer for each entry point, by its name."""
     points = sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
-    return [_read_folder(resources.files(point.value), point.name) for point in points]
+    return [_read_package(point.value) for point in points]
 
 
 def folder_files(folder: str | Path) -> list[RuleFile]:
     """The rules of a folder (or of one file); raises RuleError where there are none."""
     path = Path(folder)
     if path.is_file():
-        return [parse(path.read_text("utf-8"), str(path))]
+        return [parse_file(path)]
     if not path.is_dir():
         raise RuleError("no such folder of rules", file=str(path))
-    files = [parse(p.read_text("utf-8"), str(p)) for p in sorted(path.rglob("*.rules"))]
+    files = [parse_file(p) for p in sorted(path.rglob("*.rules"))]
     if not files:
         raise RuleError("no .rules file in this folder", file=str(path))
     return files
 
 
-def _read_folder(folder: resources.abc.Traversable, name: str) -> list[RuleFile]:
-    entries = sorted((e for e in folder.iterdir() if e.name.endswith(".rules")), key=lambda e: e.name)
-    return [parse(entry.read_text("utf-8"), f"{name}/{entry.name}") for entry in entries]
+def _read_package(name: str) -> list[RuleFile]:
+    folder = resources.files(name)
+    if not isinstance(folder, Path):
+        raise RuleError(f"the package {name} must be unpacked in a folder for its rules to be read")
+    return [parse_file(path, examples=False) for path in sorted(folder.glob("*.rules"))]
 
 
 @cache

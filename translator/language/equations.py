@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ...runtime.dtypes import by_name
 from ...runtime.graph import Ref
 from .conditions import CONSTANTS, TENSOR_CONDITIONS, VALUE_CONDITIONS, Context
 from .lenses import LENSES, Lens
@@ -80,6 +83,8 @@ def evaluator(expression: Expression, tensors: frozenset[str]) -> Evaluator:
         return _comparison(_COMPARISON[name], *arguments)
     if name in _ARITHMETIC:
         return _arithmetic(name, _ARITHMETIC[name], arguments)
+    if name == "list":
+        return lambda env, context: tuple(a(env, context) for a in arguments)
     first = expression.arguments[0] if expression.arguments else None
     about_tensor = isinstance(first, Name) and first.name in tensors
     if name in TENSOR_CONDITIONS and (about_tensor or name not in LENSES):
@@ -88,7 +93,10 @@ def evaluator(expression: Expression, tensors: frozenset[str]) -> Evaluator:
     if name in VALUE_CONDITIONS:
         test = VALUE_CONDITIONS[name]
         return lambda env, context: test(*(a(env, context) for a in arguments))
-    return _lens_get(LENSES[name], arguments)
+    if name in LENSES:
+        return _lens_get(LENSES[name], arguments)
+    dtype = by_name(name)
+    return lambda env, context: np.array(arguments[0](env, context), dtype)
 
 
 def _variable(name: str) -> Evaluator:
@@ -180,6 +188,8 @@ def solver(expression: Expression, unknown: frozenset[str], tensors: frozenset[s
         return _check(evaluator(expression, tensors))
     if isinstance(expression, Apply) and expression.function in LENSES:
         return _solve_lens(expression, LENSES[expression.function], unknown, tensors)
+    if isinstance(expression, Apply) and expression.function == "list":
+        return _solve_list(expression, unknown, tensors)
     if isinstance(expression, Apply) and expression.function in _ARITHMETIC:
         return _solve_arithmetic(expression, unknown, tensors)
     return None
@@ -223,6 +233,21 @@ def _solve_lens(
         results = lens.put(*values, *(evaluate(env, context) for evaluate in contexts))
         for solve, result in zip(solvers, results, strict=True):
             solve(result, env, context)
+
+    return run
+
+
+def _solve_list(expression: Apply, unknown: frozenset[str], tensors: frozenset[str]) -> Solver | None:
+    inner = [solver(item, unknown, tensors) for item in expression.arguments]
+    solvers = [solve for solve in inner if solve is not None]
+    if len(solvers) < len(inner):
+        return None
+
+    def run(value: Any, env: Environment, context: Context) -> None:
+        if not isinstance(value, tuple) or len(value) != len(solvers):
+            raise Mismatch(f"{show(value)} is no list of {len(solvers)}")
+        for solve, item in zip(solvers, value, strict=True):
+            solve(item, env, context)
 
     return run
 
