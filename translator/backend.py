@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,9 +106,7 @@ def _node_model(node: onnx.NodeProto, inputs: Any, opset: int | None) -> onnx.Mo
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", version)])
 
 
-def prepare(
-    onnx_model: Any, device: Any = "CPU", rules: Any = None, **kwargs: Any
-) -> SingaRep:
+def prepare(onnx_model: Any, device: Any = "CPU", rules: Any = None, **kwargs: Any) -> SingaRep:
     """A model (proto, bytes or path) on a device: SINGA's ``sonnx.prepare``."""
     return SingaBackend.prepare(onnx_model, device, rules=rules, **kwargs)
 

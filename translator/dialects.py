@@ -40,7 +40,9 @@ class OnnxDialect:
         if reused is not None:
             return reused
         dtype = self._dtype(value, pattern, place, application, context)
-        array = as_array((value,) if slot.kind in ("ints", "floats") and np.ndim(value) == 0 else value, dtype)
+        array = as_array(
+            (value,) if slot.kind in ("ints", "floats") and np.ndim(value) == 0 else value, dtype
+        )
         return context.add_constant(array, f"{application.name or application.operator}:{slot.name}")
 
     def _dtype(

@@ -211,11 +211,11 @@ class GraphImporter:
                 try:
                     attributes[attribute.name] = schemas.attribute_value(attribute)
                 except (ValueError, TypeError) as error:
-                    raise ModelError(f"attribute {attribute.name!r}: {error}", node=describe_node(node)) from None
+                    raise ModelError(
+                        f"attribute {attribute.name!r}: {error}", node=describe_node(node)
+                    ) from None
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
-        return Application(
-            node.op_type, list(node.input), list(node.output), attributes, domain, node.name
-        )
+        return Application(node.op_type, list(node.input), list(node.output), attributes, domain, node.name)
 
     def _mark_states(self, slots: Sequence[InputSlot], env: Environment) -> None:
         """Initializers that nodes read as tensors are trained where they are floats, or what the

@@ -23,9 +23,7 @@ class Expander:
     """Instantiates function bodies."""
 
     def __init__(self, source: Source) -> None:
-        self._local = {
-            (f.domain, f.name, getattr(f, "overload", "")): f for f in source.model.functions
-        }
+        self._local = {(f.domain, f.name, getattr(f, "overload", "")): f for f in source.model.functions}
         self._source = source
 
     def is_local(self, node: onnx.NodeProto) -> bool:
@@ -39,7 +37,10 @@ class Expander:
             function = self._schema_body(node, graph)
         if function is None:
             return None
-        opsets = {("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version for o in function.opset_import}
+        opsets = {
+            ("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version
+            for o in function.opset_import
+        }
         return Body(_instantiate(function, node, graph), self._source.opsets | opsets)
 
     def _schema_body(self, node: onnx.NodeProto, graph: OnnxGraph) -> onnx.FunctionProto | None:
@@ -90,9 +91,7 @@ def _instantiate(
     return nodes
 
 
-def _rename(
-    node: onnx.NodeProto, rename: dict[str, str], given: dict[str, onnx.AttributeProto]
-) -> None:
+def _rename(node: onnx.NodeProto, rename: dict[str, str], given: dict[str, onnx.AttributeProto]) -> None:
     """Give a node, and the graphs inside it, the names and attributes of the place it goes to."""
     for names in (node.input, node.output):
         for index, name in enumerate(names):

@@ -70,9 +70,7 @@ def value_info(name: str, proto: onnx.TypeProto) -> ValueInfo:
     dtype = schemas.numpy_dtype(tensor.elem_type)
     if not tensor.HasField("shape"):
         return ValueInfo(name, dtype, None)
-    shape = tuple(
-        d.dim_value if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim
-    )
+    shape = tuple(d.dim_value if d.HasField("dim_value") else (d.dim_param or None) for d in tensor.shape.dim)
     return ValueInfo(name, dtype, shape)
 
 
@@ -98,7 +96,10 @@ class OnnxGraph:
     def inputs(self) -> list[ValueInfo]:
         """The inputs that are no initializers."""
         for value in self.proto.input:
-            if value.name not in self.initializers and value.type.WhichOneof("value") not in (None, "tensor_type"):
+            if value.name not in self.initializers and value.type.WhichOneof("value") not in (
+                None,
+                "tensor_type",
+            ):
                 kind = value.type.WhichOneof("value")
                 raise ModelError(f"input {value.name!r} is a {kind}; only tensors are translated")
         return [value_info(v.name, v.type) for v in self.proto.input if v.name not in self.initializers]

@@ -38,7 +38,9 @@ def _parse(content: bytes, file: str) -> onnx.ModelProto:
 def _checked(model: onnx.ModelProto, file: str, folder: Path | None) -> Source:
     if not model.HasField("graph"):
         raise ModelError("this is no ONNX model: it holds no graph", file=file)
-    opsets = {("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version for o in model.opset_import}
+    opsets = {
+        ("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version for o in model.opset_import
+    }
     opsets.setdefault("", 1)
     if not 1 <= opsets[""] <= schemas.NEWEST:
         raise ModelError(

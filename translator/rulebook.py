@@ -8,57 +8,86 @@ and by the SINGA operator (export).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import metadata, resources
 from pathlib import Path
 
 from .errors import RuleError
-from .language.compile import CompileError, CompiledAlternative, compile_rule
+from .language.compile import CompiledAlternative, CompileError, compile_alternative
 from .language.parser import parse_file
-from .language.syntax import Block, Example, Rule, RuleFile
+from .language.schemas import split
+from .language.syntax import Alternative, Block, Example, Rule, RuleFile
 
 ENTRY_POINTS = "sonnx.rules"
 """The entry-point group of packages that bring rules: each names a package that holds .rules files."""
 
 
+@dataclass
+class _Entry:
+    """One alternative in the index."""
+
+    rule: Rule
+    alternative: Alternative
+
+    @property
+    def anchor(self) -> str:
+        """The ONNX operator that an import recognises the alternative by: a block's last."""
+        side = self.alternative.side
+        return side.steps[-1].operator if isinstance(side, Block) else side.operator
+
+    def covers(self, opset: int) -> bool:
+        """Whether it is for a version of the default operator set (other sets: every version)."""
+        first, last = self.alternative.opset
+        return bool(split(self.anchor)[0]) or (first <= opset and (last is None or opset <= last))
+
+    @cached_property
+    def compiled(self) -> CompiledAlternative:
+        """The alternative ready to be applied; raises RuleError."""
+        try:
+            return compile_alternative(self.rule, self.alternative)
+        except CompileError as error:
+            raise RuleError(str(error), hint="`sonnx rules check` lists every such error") from None
+
+
 class Rulebook:
-    """All rules, compiled and indexed."""
+    """All rules, indexed; an alternative is compiled when it is first needed."""
 
     def __init__(self, layers: Sequence[Sequence[RuleFile]]) -> None:
         self.files = [file for layer in layers for file in layer]
         self.rules = _merge(layers)
         self.examples: list[Example] = [example for file in self.files for example in file.examples]
-        self._by_onnx: dict[tuple[str, str], list[CompiledAlternative]] = {}
-        self._by_singa: dict[str, list[CompiledAlternative]] = {}
-        self._blocks: dict[str, list[CompiledAlternative]] = {}
+        self._by_onnx: dict[tuple[str, str], list[_Entry]] = {}
+        self._by_singa: dict[str, list[_Entry]] = {}
+        self._blocks: dict[str, list[_Entry]] = {}
         self._import_cache: dict[tuple[str, str, int, str], tuple[CompiledAlternative, ...]] = {}
         self._export_cache: dict[tuple[str, int], tuple[CompiledAlternative, ...]] = {}
         for rule in self.rules:
-            self._add(rule)
+            for alternative in rule.alternatives:
+                self._add(_Entry(rule, alternative))
 
-    def _add(self, rule: Rule) -> None:
-        try:
-            alternatives = compile_rule(rule)
-        except CompileError as error:
-            raise RuleError(str(error), hint="`sonnx rules check` lists every such error") from None
-        for compiled in alternatives:
-            if compiled.importing:
-                anchor = compiled.anchor
-                self._by_onnx.setdefault((anchor.domain, anchor.operator), []).append(compiled)
-            if compiled.exporting and isinstance(rule.side, Block):
-                self._blocks.setdefault(rule.name, []).append(compiled)
-            elif compiled.exporting:
-                self._by_singa.setdefault(compiled.singa[0].operator, []).append(compiled)
+    def _add(self, entry: _Entry) -> None:
+        rule, arrow = entry.rule, entry.alternative.arrow
+        if arrow != "->":
+            self._by_onnx.setdefault(split(entry.anchor), []).append(entry)
+        if arrow == "<-":
+            return
+        if isinstance(rule.side, Block):
+            self._blocks.setdefault(rule.name, []).append(entry)
+        else:
+            self._by_singa.setdefault(rule.side.operator, []).append(entry)
 
-    def importing(self, domain: str, operator: str, opset: int, producer: str) -> tuple[CompiledAlternative, ...]:
+    def importing(
+        self, domain: str, operator: str, opset: int, producer: str
+    ) -> tuple[CompiledAlternative, ...]:
         """The alternatives that may import an ONNX node, in the order in which they are tried:
         whole patterns first, then what holds for the producer, then preferred rules."""
         key = (domain, operator, opset, producer)
         if key not in self._import_cache:
             found = [
-                c
-                for c in self._by_onnx.get((domain, operator), ())
-                if (domain or c.covers(opset)) and c.alternative.producer in (None, producer)
+                entry.compiled
+                for entry in self._by_onnx.get((domain, operator), ())
+                if entry.covers(opset) and entry.alternative.producer in (None, producer)
             ]
             found.sort(key=lambda c: (-len(c.onnx), c.alternative.producer is None, c.rule.prefer is None))
             self._import_cache[key] = tuple(found)
@@ -69,20 +98,20 @@ class Rulebook:
         key = (operator, opset)
         if key not in self._export_cache:
             found = self._by_singa.get(operator, ())
-            self._export_cache[key] = tuple(c for c in found if c.anchor.domain or c.covers(opset))
+            self._export_cache[key] = tuple(entry.compiled for entry in found if entry.covers(opset))
         return self._export_cache[key]
 
     def folding(self, rule: str, opset: int) -> list[CompiledAlternative]:
         """The alternatives that fold a group of SINGA nodes, made by that rule, back into one."""
-        return [c for c in self._blocks.get(rule, ()) if c.anchor.domain or c.covers(opset)]
+        return [entry.compiled for entry in self._blocks.get(rule, ()) if entry.covers(opset)]
 
     def exports_of(self, operator: str) -> list[CompiledAlternative]:
         """Every alternative that exports a SINGA operator, whatever the opset."""
-        return list(self._by_singa.get(operator, ()))
+        return [entry.compiled for entry in self._by_singa.get(operator, ())]
 
     def imports_of(self, domain: str, operator: str) -> list[CompiledAlternative]:
         """Every alternative that imports an ONNX operator, whatever the opset."""
-        return list(self._by_onnx.get((domain, operator), ()))
+        return [entry.compiled for entry in self._by_onnx.get((domain, operator), ())]
 
 
 def _merge(layers: Sequence[Sequence[RuleFile]]) -> list[Rule]:

@@ -31,9 +31,7 @@ class Unsupported:
         self._rulebook = rulebook
         self._entries: dict[tuple, _Entry] = {}
 
-    def add(
-        self, node: onnx.NodeProto, opset: int, reasons: list[tuple[CompiledAlternative, str]]
-    ) -> None:
+    def add(self, node: onnx.NodeProto, opset: int, reasons: list[tuple[CompiledAlternative, str]]) -> None:
         """One node, with the alternatives that were tried and why each does not match."""
         key = (node.domain, node.op_type, opset, tuple(reason for _, reason in reasons))
         entry = self._entries.get(key)

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...runtime.operators import registry
-from .conditions import CONSTANTS
+from .conditions import CONSTANTS, Context
 from .equations import Action, Environment, arrange, evaluator, variables
 from .lowering import ONNX, SINGA, SideNames, lower_block, lower_signature
-from .patterns import CallPattern, Dialect, Application
-from .conditions import Context
+from .patterns import Application, CallPattern, Dialect
 from .syntax import Alternative, Binding, Block, Ignore, Require, Rule, RuleFile, Side, Signature
 from .values import Mismatch, Unknown
 
@@ -81,7 +80,8 @@ class CompiledAlternative:
         """How a message names it."""
         first, last = self.alternative.opset
         until = "" if last is None else last
-        return f"{self.rule.name} ({self.alternative.span.file}:{self.alternative.span.line}, opset {first}..{until})"
+        span = self.alternative.span
+        return f"{self.rule.name} ({span.file}:{span.line}, opset {first}..{until})"
 
 
 def compile_file(file: RuleFile) -> list[CompiledAlternative]:

@@ -90,9 +90,7 @@ def _bare_signature(
     return schemas.as_signature(name, domain, alternative.opset[1])
 
 
-def lower_signature(
-    side: Signature, dialect: str, names: SideNames, ignored: frozenset[str]
-) -> CallPattern:
+def lower_signature(side: Signature, dialect: str, names: SideNames, ignored: frozenset[str]) -> CallPattern:
     """One operator with all that it has."""
     domain, operator = schemas.split(side.operator) if dialect == ONNX else ("", side.operator)
     if side.inputs is None:

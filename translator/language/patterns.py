@@ -266,9 +266,7 @@ class CallPattern:
 def _bind(env: Environment, variable: str, value: Any, what: str = "") -> None:
     """Give a variable its value; a variable that has one must mean the same."""
     if variable in env and not same(env[variable], value):
-        raise Mismatch(
-            f"{what or variable} is {show(value)} where {show(env[variable])} is expected"
-        )
+        raise Mismatch(f"{what or variable} is {show(value)} where {show(env[variable])} is expected")
     env[variable] = value
 
 

@@ -145,8 +145,14 @@ def element_types(found_name: str, opset: int, domain: str, place: int) -> tuple
     return parameter.type_str, names
 
 
-_NAMES = {"float": "float32", "double": "float64", "float4e2m1": "float4_e2m1fn", "float8e8m0": "float8_e8m0fnu"}
-_NAMES |= {name.replace("_", ""): name for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")}
+_FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+_NAMES = {name.replace("_", ""): name for name in _FLOAT8}
+_NAMES |= {
+    "float": "float32",
+    "double": "float64",
+    "float4e2m1": "float4_e2m1fn",
+    "float8e8m0": "float8_e8m0fnu",
+}
 
 
 def dtype_name(element_type: str) -> str:

@@ -66,7 +66,9 @@ def _same_arrays(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype != b.dtype:
         return False
-    return left.tobytes() == right.tobytes() or bool(np.all((left == right) | ((left != left) & (right != right))))
+    return left.tobytes() == right.tobytes() or bool(
+        np.all((left == right) | ((left != left) & (right != right)))
+    )
 
 
 def from_tensor(array: np.ndarray, kind: str = "any") -> Any:
