@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -49,6 +50,25 @@ def prepare() -> None:
         os.environ["OCL_ICD_VENDORS"] = str(folder)
 
 
+@cache
+def cache_folder() -> Path | None:
+    """Where this user's caches are, ``SONNX_CACHE_DIR`` or the usual place; None where no folder can
+    be written that only this user controls."""
+    given = os.environ.get("SONNX_CACHE_DIR")
+    for place in (Path(given) if given else platformdirs.user_cache_path("sonnx"), _temporary()):
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if place.stat().st_uid == os.getuid() and os.access(place, os.W_OK | os.X_OK):
+            return place
+    return None
+
+
+def _temporary() -> Path:
+    return Path(tempfile.gettempdir()) / f"sonnx-{os.getuid()}"
+
+
 def intel_library() -> Path | None:
     """The CPU driver's library of an installed ``intel-opencl-rt`` wheel."""
     return _wheel_file(_INTEL_WHEEL, "libintelocl.so")
@@ -81,10 +101,14 @@ def _load_dependencies() -> bool:
 
 
 def _icd_entries(vendors: Path) -> dict[str, str]:
-    """The ``.icd`` files of a folder (or the single one it is) and their text."""
-    files = [vendors] if vendors.is_file() else sorted(vendors.glob("*.icd")) if vendors.is_dir() else []
+    """The ``.icd`` files that a value of ``OCL_ICD_VENDORS`` stands for, and their text: those of a
+    folder, one file (a bare name is looked for in the system's folder), or a library itself."""
+    if not vendors.is_dir() and vendors.suffix != ".icd":
+        return {"given.icd": f"{vendors}\n"} if ".so" in vendors.name else {}
+    if not vendors.exists() and len(vendors.parts) == 1:
+        vendors = SYSTEM_VENDORS / vendors
     entries = {}
-    for file in files:
+    for file in sorted(vendors.glob("*.icd")) if vendors.is_dir() else [vendors]:
         try:
             entries[file.name] = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -98,17 +122,21 @@ def _vendors_folder(vendors: Path, library: Path) -> Path | None:
     entries = _icd_entries(vendors)
     if any(text.strip() == str(library) for text in entries.values()):
         return vendors
-    entries["intel-wheel.icd"] = f"{library}\n"
+    entries = {**_bundled_entries(), **entries, "intel-wheel.icd": f"{library}\n"}
     key = hashlib.sha256(repr(sorted(entries.items())).encode()).hexdigest()[:16]
-    for parent in (
-        platformdirs.user_cache_path("sonnx"),
-        Path(tempfile.gettempdir()) / f"sonnx-{os.getuid()}",
-    ):
-        try:
-            return _write_folder(parent / "vendors" / key, entries)
-        except OSError:
-            continue
-    return None
+    parent = cache_folder()
+    try:
+        return parent and _write_folder(parent / "vendors" / key, entries)
+    except OSError:
+        return None
+
+
+def _bundled_entries() -> dict[str, str]:
+    """The drivers that pip put beside pyopencl's own loader, which it reads where no variable is set."""
+    found = importlib.util.find_spec("pyopencl")
+    if found is None or found.origin is None:
+        return {}
+    return _icd_entries(Path(found.origin).parent / ".libs")
 
 
 def _write_folder(folder: Path, entries: dict[str, str]) -> Path:
