@@ -2,6 +2,17 @@
 
 from ..operator import Call, Operator, Registry, registry
 from ..signature import Attribute, Input, Signature
-from . import elementwise
+from . import convolution, elementwise, linear
 
-__all__ = ["Attribute", "Call", "Input", "Operator", "Registry", "Signature", "elementwise", "registry"]
+__all__ = [
+    "Attribute",
+    "Call",
+    "Input",
+    "Operator",
+    "Registry",
+    "Signature",
+    "convolution",
+    "elementwise",
+    "linear",
+    "registry",
+]
