@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .opencl import OpenCLDevice
 
 CACHE_BYTES = 512 << 20
-_OPTIONS = "-cl-mad-enable"
+_OPTIONS = "-cl-mad-enable -w"
 _INCLUDE = re.compile(r'^\s*#include "(\w+\.cl)"\s*$', re.M)
 
 
