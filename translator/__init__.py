@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .archive import load, save
     from .backend import SingaBackend, SingaRep, prepare
     from .errors import ModelError, RuleError, TranslationError, UnsupportedError
-    from .exporter import export_model
+    from .exporter import export_file, export_model
     from .importer import import_model
 
 _HOMES = {
@@ -19,6 +19,7 @@ _HOMES = {
     "SingaRep": "backend",
     "TranslationError": "errors",
     "UnsupportedError": "errors",
+    "export_file": "exporter",
     "export_model": "exporter",
     "import_model": "importer",
     "load": "archive",
@@ -33,6 +34,7 @@ __all__ = [
     "SingaRep",
     "TranslationError",
     "UnsupportedError",
+    "export_file",
     "export_model",
     "import_model",
     "load",

@@ -16,14 +16,15 @@ import onnx
 
 from ..runtime.graph import Graph, Node, Origin, State, ValueInfo
 from .dialects import OnnxDialect, SingaDialect, missing_defaults
-from .errors import TranslationError, UnsupportedError
+from .errors import ModelError, TranslationError, UnsupportedError
 from .language import schemas
 from .language.compile import CompiledAlternative, match_side
 from .language.patterns import Application
 from .language.values import Mismatch, matches_tensor
+from .legalise import casts, make_cast
 from .onnx_types import Types
 from .rulebook import Rulebook, load_rulebook
-from .writing import make_attributes, make_model, make_tensor, make_value_info
+from .writing import make_attributes, make_tensor, make_value_info, new_model, write_model
 
 DEFAULT_OPSET = 21
 OLDEST, NEWEST = 9, schemas.NEWEST
@@ -42,15 +43,59 @@ def export_model(
     of the shipped rules, or a rulebook.  ``ir_version``: 3 lists initializers as inputs too.
     Raises UnsupportedError naming each node that cannot be said at that opset.
     """
+    model, weights = _export(graph, opset, rules, ir_version)
+    model.graph.initializer.extend(make_tensor(name, array) for name, array in weights.items())
+    _list_initializers(model)
+    return model
+
+
+def export_file(
+    graph: Graph,
+    path: str | Path,
+    opset: int | None = None,
+    rules: Iterable[str | Path] | Rulebook | None = None,
+    ir_version: int | None = None,
+) -> None:
+    """Translate a SINGA graph to an ONNX file, its weights never copied in memory.
+
+    As ``export_model``; above 2 GB the weights go to ``<name>.data`` beside the file.  Raises
+    ModelError where the file cannot be written.
+    """
+    model, weights = _export(graph, opset, rules, ir_version)
+    try:
+        write_model(model, weights, path)
+    except OSError as error:
+        raise ModelError(error.strerror or str(error), file=str(path)) from None
+
+
+def _export(
+    graph: Graph,
+    opset: int | None,
+    rules: Iterable[str | Path] | Rulebook | None,
+    ir_version: int | None,
+) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """The model, and the initializers that it still lacks."""
     rulebook = rules if isinstance(rules, Rulebook) else load_rulebook(rules or ())
     source_opsets: dict[str, int] = graph.metadata.get("opset", {})
-    target = opset if opset is not None else source_opsets.get("", DEFAULT_OPSET)
-    if opset is None and target < OLDEST:
-        target = OLDEST
+    target = opset if opset is not None else max(source_opsets.get("", DEFAULT_OPSET), OLDEST)
     if not OLDEST <= target <= NEWEST:
         raise TranslationError(f"opset {target} is outside of what can be written, {OLDEST} to {NEWEST}")
     exporter = Exporter(graph, rulebook, {**source_opsets, "": target})
-    return make_model(graph, exporter.run(), exporter.used_opsets(), ir_version)
+    model = onnx.ModelProto()
+    weights = exporter.run(model.graph)
+    model.MergeFrom(new_model(graph, exporter.used_opsets(), ir_version))
+    return model, weights
+
+
+def _list_initializers(model: onnx.ModelProto) -> None:
+    """Up to IR version 3 an initializer is an input too."""
+    if model.ir_version > 3:
+        return
+    listed = {value.name for value in model.graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.name not in listed:
+            value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            model.graph.input.append(value)
 
 
 class Exporter:
@@ -64,9 +109,10 @@ class Exporter:
         self.domains: set[str] = {""}
         self.names: set[str] = set(_all_names(graph))
 
-    def run(self) -> onnx.GraphProto:
-        """The graph; raises UnsupportedError."""
-        proto = GraphExporter(self, self.graph, None).run()
+    def run(self, proto: onnx.GraphProto) -> dict[str, np.ndarray]:
+        """Write the graph into ``proto``; the initializers, which it lacks.  Raises
+        UnsupportedError."""
+        weights = GraphExporter(self, self.graph, None, proto).run()
         if self.problems:
             source = self.graph.metadata.get("opset", {}).get("")
             was = f" (the source is opset {source})" if source else ""
@@ -74,7 +120,7 @@ class Exporter:
                 f"{len(self.problems)} node(s) cannot be written at opset {self.opsets['']}{was}:\n"
                 + "\n".join(self.problems)
             )
-        return proto
+        return weights
 
     def used_opsets(self) -> dict[str, int]:
         """The version of each operator set that the written nodes are from."""
@@ -92,11 +138,14 @@ class Exporter:
 class GraphExporter:
     """One graph or subgraph being written: the ``Context`` in which its nodes are matched."""
 
-    def __init__(self, exporter: Exporter, graph: Graph, outer: GraphExporter | None) -> None:
+    def __init__(
+        self, exporter: Exporter, graph: Graph, outer: GraphExporter | None, proto: onnx.GraphProto
+    ) -> None:
         self.exporter = exporter
         self.graph = graph
         self.outer = outer
-        self.proto = onnx.GraphProto(name=graph.name or "sonnx")
+        self.proto = proto
+        proto.name = graph.name or "sonnx"
         self.onnx, self.singa = OnnxDialect(), SingaDialect()
         self.types = Types(self)
         self.initializers: dict[str, np.ndarray] = {}
@@ -125,6 +174,14 @@ class GraphExporter:
     def fresh(self, hint: str) -> str:
         return self.exporter.fresh(hint)
 
+    def array(self, name: str) -> np.ndarray | None:
+        """The content of an initializer to be, new or from the graph."""
+        found = self.initializers.get(name)
+        if found is None:
+            state = self.state(name)
+            found = state.array if state is not None else None
+        return found
+
     def state(self, name: str) -> State | None:
         """A state of this graph or of one around it."""
         found = self.graph.states.get(name)
@@ -132,8 +189,8 @@ class GraphExporter:
 
     # --- the walk --------------------------------------------------------------------------------
 
-    def run(self) -> onnx.GraphProto:
-        """Write every node, then what they read."""
+    def run(self) -> dict[str, np.ndarray]:
+        """Write every node; the initializers that they read."""
         groups = self._groups()
         done: set[int] = set()
         for node in self.graph.nodes:
@@ -145,9 +202,26 @@ class GraphExporter:
             else:
                 self._write(node)
         self.proto.input.extend(make_value_info(info) for info in self.graph.inputs)
-        self.proto.output.extend(make_value_info(self._typed(info)) for info in self.graph.outputs)
-        self._write_initializers()
-        return self.proto
+        for info in self.graph.outputs:
+            self._cast_output(info)
+            self.proto.output.append(make_value_info(self._typed(info)))
+        self._gather_initializers()
+        return self.initializers
+
+    def _cast_output(self, info: ValueInfo) -> None:
+        """Give an output the type that the graph declares where ONNX's operator gives another."""
+        dtype = self.types.dtype(info.name)
+        if info.dtype is None or dtype is None or dtype == info.dtype:
+            return
+        for node in reversed(self.proto.node):
+            if info.name in node.output:
+                inner = self.fresh(f"{info.name}/{dtype.name}")
+                for names in (node.output, *(other.input for other in self.proto.node)):
+                    for place, name in enumerate(names):
+                        if name == info.name:
+                            names[place] = inner
+                self.proto.node.append(make_cast(inner, info.name, info.dtype))
+                return
 
     def _typed(self, info: ValueInfo) -> ValueInfo:
         """An output's declaration, completed by inference (ONNX wants at least its type)."""
@@ -251,15 +325,18 @@ class GraphExporter:
         return proto
 
     def _subgraph(self, graph: Graph) -> onnx.GraphProto:
-        return GraphExporter(self.exporter, graph, self).run()
+        proto = onnx.GraphProto()
+        weights = GraphExporter(self.exporter, graph, self, proto).run()
+        proto.initializer.extend(make_tensor(name, array) for name, array in weights.items())
+        return proto
 
     def _add(self, proto: onnx.NodeProto) -> None:
         for name in proto.input:
             if name in self._constant_nodes and name not in self._written:
                 self._add_constant_node(name)
-        self.types.legalise(proto)
-        self.proto.node.append(proto)
-        self.types.added(proto)
+        for node in (*casts(self, proto), proto):
+            self.proto.node.append(node)
+            self.types.added(node)
 
     def _add_constant_node(self, name: str) -> None:
         """A constant that was a node in the source is one again."""
@@ -268,7 +345,8 @@ class GraphExporter:
         self._written.add(name)
         self.proto.node.append(node)
 
-    def _write_initializers(self) -> None:
+    def _gather_initializers(self) -> None:
+        """Add what the written nodes read of the graph's states, and weights that none reads."""
         used = {name for node in self.proto.node for name in node.input}
         used |= {info.name for info in self.graph.outputs}
         for node in self.graph.nodes:
@@ -279,13 +357,10 @@ class GraphExporter:
                 continue
             if name in used or state.kind != "const":
                 self.initializers[name] = state.array
+        produced = {name for node in self.proto.node for name in node.output}
         for name, array in self._folded.items():
-            if name in used and name not in self.initializers and name not in self._produced():
-                self.initializers[name] = array
-        self.proto.initializer.extend(make_tensor(name, array) for name, array in self.initializers.items())
-
-    def _produced(self) -> set[str]:
-        return {name for node in self.proto.node for name in node.output}
+            if name in used and name not in produced:
+                self.initializers.setdefault(name, array)
 
 
 def _application(node: Node) -> Application:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -14,15 +14,17 @@ from onnx import numpy_helper
 from ..runtime.graph import ValueInfo
 from .errors import ModelError
 from .language import schemas
+from .weights import Weights, dense
+from .wire import KEPT_BYTES
 
 
 @dataclass
 class Source:
-    """A model, the file it came from ("" for none), and the folder of its external data."""
+    """A model, the file it came from ("" for none), its weights, and its operator sets."""
 
     model: onnx.ModelProto
     file: str
-    folder: Path | None
+    weights: Weights
     opsets: dict[str, int]
 
     @property
@@ -38,12 +40,29 @@ class Source:
 def infer_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     """ONNX's shape inference; an empty result where the model is too odd for it."""
     try:
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        inferred = onnx.shape_inference.infer_shapes(_without_weights(model), data_prop=True)
     except Exception:  # onnx raises RuntimeError, ValueError and its own InferenceError here
         return {}
     types: dict[str, onnx.TypeProto] = {}
     _collect(inferred.graph, types)
     return types
+
+
+def _without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with the types of its larger weights alone, so that no content is copied."""
+    if sum(len(tensor.raw_data) for tensor in model.graph.initializer) < KEPT_BYTES:
+        return model
+    small = onnx.ModelProto(ir_version=model.ir_version)
+    small.opset_import.extend(model.opset_import)
+    small.functions.extend(model.functions)
+    for field in ("node", "input", "output", "value_info"):
+        getattr(small.graph, field).extend(getattr(model.graph, field))
+    for tensor in model.graph.initializer:
+        if math.prod(tensor.dims) <= KEPT_BYTES // 8:
+            small.graph.initializer.append(tensor)
+        else:
+            small.graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    return small
 
 
 def _collect(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
@@ -81,7 +100,7 @@ class OnnxGraph:
         self.source = source
         self.proto = proto
         self.outer = outer
-        self.initializers = _initializers(source, proto)
+        self.initializers = source.weights.initializers(proto, top=outer is None)
         self.constant_nodes: dict[str, str] = {}
         self.folded: dict[str, np.ndarray] = {}
         self.producers: dict[str, onnx.NodeProto] = {
@@ -230,21 +249,6 @@ def constant_value(node: onnx.NodeProto) -> np.ndarray:
     if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
         return np.array(onnx.helper.get_attribute_value(attribute), dtype)
     raise ModelError(f"a Constant with {attribute.name} is no numeric tensor", node=describe_node(node))
-
-
-def dense(sparse: onnx.SparseTensorProto) -> np.ndarray:
-    """A sparse tensor with its zeros."""
-    values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
-    array = np.zeros(tuple(sparse.dims), values.dtype)
-    if indices.ndim == 1:
-        array.reshape(-1)[indices] = values
-    else:
-        array[tuple(indices.T)] = values
-    return array
-
-
-def _initializers(source: Source, proto: onnx.GraphProto) -> dict[str, np.ndarray]:
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.initializer}
 
 
 def used_names(node: onnx.NodeProto) -> Iterable[str]:

@@ -10,32 +10,35 @@ from google.protobuf.message import DecodeError
 from .errors import ModelError
 from .language import schemas
 from .onnx_graph import Source
+from .weights import Weights, map_file
+from .wire import WireError, split
 
 
 def read_model(model: str | Path | bytes | onnx.ModelProto) -> Source:
-    """A model and where its external data is looked for; raises ModelError where it is none."""
+    """A model and its weights; raises ModelError where it is none."""
     if isinstance(model, onnx.ModelProto):
-        return _checked(model, "", None)
+        return _checked(model, "", Weights())
     if isinstance(model, bytes):
-        return _checked(_parse(model, ""), "", None)
+        return _parse(memoryview(model), "", None)
     path = Path(model)
     try:
-        content = path.read_bytes()
+        content = map_file(path)
     except OSError as error:
         raise ModelError(error.strerror or str(error), file=str(path)) from None
-    return _checked(_parse(content, str(path)), str(path), path.parent)
+    return _parse(content, str(path), path.parent)
 
 
-def _parse(content: bytes, file: str) -> onnx.ModelProto:
+def _parse(content: memoryview, file: str, folder: Path | None) -> Source:
     model = onnx.ModelProto()
     try:
-        model.ParseFromString(content)
-    except DecodeError:
+        small, cut = split(content)
+        model.ParseFromString(small)
+    except (WireError, DecodeError):
         raise ModelError("this is no ONNX model, or it is damaged", file=file) from None
-    return model
+    return _checked(model, file, Weights(content, cut, folder))
 
 
-def _checked(model: onnx.ModelProto, file: str, folder: Path | None) -> Source:
+def _checked(model: onnx.ModelProto, file: str, weights: Weights) -> Source:
     if not model.HasField("graph"):
         raise ModelError("this is no ONNX model: it holds no graph", file=file)
     opsets = {
@@ -46,4 +49,4 @@ def _checked(model: onnx.ModelProto, file: str, folder: Path | None) -> Source:
         raise ModelError(
             f"the model uses opset {opsets['']}; the installed onnx knows 1 to {schemas.NEWEST}", file=file
         )
-    return Source(model, file, folder, opsets)
+    return Source(model, file, weights, opsets)
