@@ -6,7 +6,7 @@
 // and what lies in the padding is computed and dropped.  Strides, dilations and dimensions are all in
 // the table of taps, so that one kernel serves them all.
 //
-// A work-item (positions, output channels, image and group) keeps OCT channels by NV vectors in
+// A work-item (output channels, positions, image and group) keeps OCT channels by NV vectors in
 // registers.  Weights are packed by pack_convolution; the last tile of positions overlaps the one
 // before it.
 //
@@ -19,13 +19,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
     const int plane, const int groups, const int out_channels, const int positions, const int tiles,
     const int chunk, const int rows, const int row, const int out_rows, const int out_row,
     const int y_plane, const int y_origin, const int y_depth, const int y_row, const int y_step) {
-  const int block = get_global_id(1), group = get_global_id(2) % groups;
+  const int block = get_global_id(0), group = get_global_id(2) % groups;
   const int channel = block * OCT;
   __global const R_T *x0 = X + (size_t)get_global_id(2) * channels * plane;
-  __global const R_T *w0 = W + (size_t)(group * get_global_size(1) + block) * channels * n_taps * OCT;
+  __global const R_T *w0 = W + (size_t)(group * get_global_size(0) + block) * channels * n_taps * OCT;
   __global C_T *y0 = Y + ((size_t)get_global_id(2) * out_channels + channel) * y_plane + y_origin;
-  const int end = min((int)(get_global_id(0) + 1) * chunk, tiles);
-  for (int tile = get_global_id(0) * chunk; tile < end; tile++) {
+  const int end = min((int)(get_global_id(1) + 1) * chunk, tiles);
+  for (int tile = get_global_id(1) * chunk; tile < end; tile++) {
     const int position = max(min(tile * VW * NV, positions - VW * NV), 0);
     VEC sum[OCT][NV];
 #pragma unroll

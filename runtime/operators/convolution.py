@@ -10,17 +10,23 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..emit import Emit
 from ..operator import Call, registry
 from ..value import Value
 from .linear import Matrix, Product, compute_type, groups, multiply, vector_width
 from .window import Window, padding, per_axis, split_total, window
 
+if TYPE_CHECKING:
+    from ..emit import Emit
+
 RANK = 3
 """Spatial axes that the kernels take; fewer get axes of size 1 in front."""
+
+NEAR_BYTES = 32 << 10
+"""What a span of positions reads at most, so that it is still near for the next output channels."""
 
 Triple = tuple[int, ...]
 
@@ -60,7 +66,13 @@ class Place:
 
 
 def convolve(
-    emit: Emit, planes: Planes, filters: Filters, taps: np.ndarray, count: Triple, bias: Value | None, place: Place
+    emit: Emit,
+    planes: Planes,
+    filters: Filters,
+    taps: np.ndarray,
+    count: Triple,
+    bias: Value | None,
+    place: Place,
 ) -> None:
     """Launch one convolution over ``count`` positions an axis.
 
@@ -79,7 +91,8 @@ def convolve(
     packed = _pack(emit, f, taps, block, blocks, compute)
     tiles = -(-positions // (vectors * width))
     share = max(1, min(tiles, -(-groups(emit) // (blocks * images * f.groups))))
-    chunk = -(-tiles // share)
+    near = max(NEAR_BYTES // max(compute.itemsize * f.channels * vectors * width, 1), 1)
+    chunk = min(-(-tiles // share), near)
     y = place.output
     own = [math.prod(place.sizes[axis + 1 :]) for axis in range(RANK)]
     origin = sum(first * stride for first, stride in zip(place.first, own, strict=True))
@@ -92,10 +105,12 @@ def convolve(
     emit.launch(
         "convolution.cl",
         "convolve",
-        [planes.value, packed, emit.constant(taps), bias or y, y, f.channels, len(taps)]
-        + [planes.size * planes.phases, f.groups, f.out_channels, positions, tiles, chunk]
-        + [dims[1], dims[2], count[1], count[2], math.prod(place.sizes), origin, *strides],
-        (-(-tiles // chunk), blocks, images * f.groups),
+        [
+            *(planes.value, packed, emit.constant(taps), bias or y, y, f.channels, len(taps)),
+            *(planes.size * planes.phases, f.groups, f.out_channels, positions, tiles, chunk),
+            *(dims[1], dims[2], count[1], count[2], math.prod(place.sizes), origin, *strides),
+        ],
+        (blocks, -(-tiles // chunk), images * f.groups),
         (1, 1, 1),
         types,
         defines,
@@ -135,8 +150,10 @@ def _pack(emit: Emit, f: Filters, taps: np.ndarray, block: int, blocks: int, com
             "convolution_pack.cl",
             "pack_convolution",
             result.size,
-            [source, result, inner.constant(taps), blocks, f.channels, len(taps), f.out_channels]
-            + [f.w_group, f.w_out, f.w_in],
+            [
+                *(source, result, inner.constant(taps), blocks, f.channels, len(taps), f.out_channels),
+                *(f.w_group, f.w_out, f.w_in),
+            ],
             {"X": source.dtype, "W": source.dtype, "R": compute},
             {"OCT": block},
         )
@@ -156,9 +173,9 @@ def pad_planes(
     sizes = x.shape[2:]
     untouched = x.dtype == compute and len(starts) == 1 and not any(starts[0]) and strides == (1, 1, 1)
     widest = 8 * vector_width(emit, compute)
-    if untouched and dims[0] <= sizes[0] and dims[1] <= sizes[1] and dims[2] <= sizes[2]:
-        if math.prod(dims) >= widest:
-            return Planes(x, 1, sizes, math.prod(sizes))
+    inside = all(d <= s for d, s in zip(dims, sizes, strict=True)) and math.prod(dims) >= widest
+    if untouched and inside:
+        return Planes(x, 1, sizes, math.prod(sizes))
     size = -(-math.prod(dims) // 16) * 16
     if size % 1024 == 0:  # equal places in all planes would fall into the same cache set
         size += 16
@@ -169,7 +186,10 @@ def pad_planes(
     emit.launch(
         "convolution_pack.cl",
         "pad_planes",
-        [x, planes, emit.constant(np.array(starts, np.int32)), len(starts), *sizes, *dims, size, span, *strides],
+        [
+            *(x, planes, emit.constant(np.array(starts, np.int32)), len(starts)),
+            *(*sizes, *dims, size, span, *strides),
+        ],
         (-(-rows // span), len(starts), images),
         (1, 1, 1),
         {"X": x.dtype, "W": x.dtype, "R": compute},
@@ -240,9 +260,8 @@ def _convolution_lower(call: Call, emit: Emit) -> None:
     filters = Filters(
         w, group, w.shape[1], per_group, per_group * w.shape[1] * kernel, w.shape[1] * kernel, kernel
     )
-    convolve(
-        emit, planes, filters, np.array(taps, np.int32).reshape(-1, 2), places.output, b, Place(y, places.output)
-    )
+    table = np.array(taps, np.int32).reshape(-1, 2)
+    convolve(emit, planes, filters, table, places.output, b, Place(y, places.output))
 
 
 def _tap_offset(planes: Planes, phases: list[tuple[int, ...]], tap: Sequence[int], strides: Triple) -> int:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dtypes import INT32, data_type, is_float, promote
-from ..emit import Emit
+from ..dtypes import data_type, is_float, promote
 from ..operator import Call, broadcast_shape, registry
-from ..specialise import Builder
 from ..value import Value
+
+if TYPE_CHECKING:
+    from ..emit import Emit
 
 PACKED_ROWS = 4
 """Rows from which packing a B that changes in every run pays."""
@@ -82,14 +84,19 @@ def _elementwise(emit: Emit, p: Product) -> None:
     """One work-item for each element of C."""
     compute = _product_type(p)
     d = p.d or p.a
-    offsets = np.stack([p.a.offsets, p.b.offsets, d.offsets], 1).astype(np.int32)
-    types = {"A": p.a.value.dtype, "B": p.b.value.dtype, "D": d.value.dtype, "C": p.output.dtype, "R": compute}
+    operands = [p.a, p.b, d]
+    offsets = np.stack([operand.offsets for operand in operands], 1).astype(np.int32)
+    types = dict(zip("ABD", (operand.value.dtype for operand in operands), strict=True))
+    types |= {"C": p.output.dtype, "R": compute}
     emit.map(
         "matmul.cl",
         "matmul",
         p.batch * p.m * p.n,
-        [p.a.value, p.b.value, d.value, p.output, emit.constant(offsets), p.m, p.n, p.k]
-        + [p.a.row, p.a.column, p.b.row, p.b.column, compute.type(p.alpha), compute.type(p.beta), d.row, d.column],
+        [
+            *(p.a.value, p.b.value, d.value, p.output, emit.constant(offsets), p.m, p.n, p.k),
+            *(p.a.row, p.a.column, p.b.row, p.b.column),
+            *(compute.type(p.alpha), compute.type(p.beta), d.row, d.column),
+        ],
         types,
         {"W": 1} | ({"BIAS": 1} if p.d else {}),
     )
@@ -118,8 +125,10 @@ def _tiled(emit: Emit, p: Product) -> None:
     emit.launch(
         "gemm.cl",
         "gemm",
-        [p.a.value, packed, d.value, p.output, emit.constant(offsets), p.m, p.n, p.k, lda, tiles, chunk]
-        + [compute.type(p.alpha), compute.type(p.beta), d.row],
+        [
+            *(p.a.value, packed, d.value, p.output, emit.constant(offsets)),
+            *(p.m, p.n, p.k, lda, tiles, chunk, compute.type(p.alpha), compute.type(p.beta), d.row),
+        ],
         (panels, -(-tiles // chunk), p.batch),
         (1, 1, 1),
         types,
@@ -182,7 +191,7 @@ def _matmul_shapes(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     left = a.shape if a.rank > 1 else (1, *a.shape)
     right = b.shape if b.rank > 1 else (*b.shape, 1)
     if left[-1] != right[-2]:
-        raise call.fail(f"shapes {list(a.shape)} and {list(b.shape)} do not multiply: {left[-1]} against {right[-2]}")
+        raise call.fail(f"{list(a.shape)} and {list(b.shape)} do not multiply: {left[-1]} against {right[-2]}")
     return left, right
 
 
@@ -254,7 +263,7 @@ def _gemm_lower(call: Call, emit: Emit) -> None:
     start = np.zeros(1, np.int64)
     d = None
     if c is not None:
-        rows, columns = ((1, 1) + c.shape)[-2:]
+        rows, columns = (1, 1, *c.shape)[-2:]
         d = Matrix(c, columns if rows > 1 else 0, 1 if columns > 1 else 0, start)
     product = Product(
         m,

@@ -63,9 +63,8 @@ def window(call: Call, sizes: Sequence[int], kernel: Sequence[int], ceil: bool =
     mode = call.a.pad_mode
     if mode in ("SAME_UPPER", "SAME_LOWER"):
         output = tuple(-(-size // stride) for size, stride in zip(sizes, strides, strict=True))
-        total = [
-            max((output[axis] - 1) * strides[axis] + plain.extent(axis) - sizes[axis], 0) for axis in range(rank)
-        ]
+        needed = [(output[axis] - 1) * strides[axis] + plain.extent(axis) for axis in range(rank)]
+        total = [max(n - size, 0) for n, size in zip(needed, sizes, strict=True)]
         begin, end = split_total(total, mode)
         return Window(kernel, strides, dilation, begin, end, output)
     output = []
