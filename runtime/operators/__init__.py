@@ -2,7 +2,7 @@
 
 from ..operator import Call, Operator, Registry, registry
 from ..signature import Attribute, Input, Signature
-from . import convolution, elementwise, linear, reduction, softmax
+from . import convolution, elementwise, linear, pooling, reduction, softmax
 
 __all__ = [
     "Attribute",
@@ -14,6 +14,7 @@ __all__ = [
     "convolution",
     "elementwise",
     "linear",
+    "pooling",
     "reduction",
     "registry",
     "softmax",
