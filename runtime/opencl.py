@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
 VARIABLE = "SONNX_DEVICE"
-_INSTALL = (
+INSTALL = (
     "install one: pip install 'sonnx[cpu]' (a CPU driver, no root needed), "
     "apt-get install pocl-opencl-icd, or your GPU vendor's driver"
 )
@@ -121,9 +121,9 @@ def listed() -> tuple[OpenCLDevice, ...]:
         warnings.filterwarnings("ignore", category=cl.CompilerWarning)
         platforms = cl.get_platforms()
     except ImportError as error:
-        raise NoDeviceError(f"pyopencl cannot be loaded ({error}); {_INSTALL}") from error
+        raise NoDeviceError(f"pyopencl cannot be loaded ({error}); {INSTALL}") from error
     except Exception as error:  # pyopencl's own error type exists only once it is imported
-        raise NoDeviceError(f"no OpenCL driver is installed ({error}); {_INSTALL}") from error
+        raise NoDeviceError(f"no OpenCL driver is installed ({error}); {INSTALL}") from error
     found: list[OpenCLDevice] = []
     for platform in platforms:
         try:
@@ -149,7 +149,7 @@ def choose(spec: str | None = None) -> OpenCLDevice:
     faults = "; ".join(f"{entry.name}: {entry.fault}" for entry in candidates() if entry.fault)
     passed = f" (passed over: {faults})" if faults else ""
     if not usable:
-        raise NoDeviceError(f"no OpenCL device can be used{passed}; {_INSTALL}")
+        raise NoDeviceError(f"no OpenCL device can be used{passed}; {INSTALL}")
     listed = ", ".join(f"{entry.index} {entry.name} [{entry.platform}]" for entry in usable)
     raise NoDeviceError(f"no usable OpenCL device matches {wanted!r}{passed}; there are: {listed}")
 

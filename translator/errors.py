@@ -18,8 +18,11 @@ class TranslationError(ValueError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        where = ": ".join(part for part in (self.file, self.node) if part)
-        text = f"{where}: {self.reason}" if where else self.reason
+        return f"{self.file}: {self.without_file()}" if self.file else self.without_file()
+
+    def without_file(self) -> str:
+        """The message for where the file is named already."""
+        text = f"{self.node}: {self.reason}" if self.node else self.reason
         return f"{text}\n  {self.hint}" if self.hint else text
 
     def __reduce__(self) -> tuple:
