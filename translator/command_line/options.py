@@ -23,7 +23,7 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="WHICH",
-        help="An index of "sonnx devices", gpu, cpu, or a part of a name; else $SONNX_DEVICE.",
+        help="An index in the list of devices, gpu, cpu, or a part of a name; else $SONNX_DEVICE.",
     ),
 ]
 ReportFile = Annotated[
