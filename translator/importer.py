@@ -11,6 +11,7 @@ of its own and loses what a faithful way back needs (attribute order, node metad
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,27 @@ def import_model(
         raise error.at(file=source.file) from error.__cause__
 
 
-class Importer:
-    """One model being translated; ``unsupported`` gathers the nodes that no rule covers."""
+@dataclass
+class Attempt:
+    """How one node was translated: which alternatives do not match and why, and which does."""
 
-    def __init__(self, source: Source, rulebook: Rulebook) -> None:
+    node: onnx.NodeProto
+    opset: int
+    reasons: list[tuple[CompiledAlternative, str]] = field(default_factory=list)
+    used: CompiledAlternative | None = None
+    expanded: bool = False
+
+
+class Importer:
+    """One model being translated.
+
+    ``unsupported`` gathers the nodes that no rule covers; ``attempts``, where it is a list, how
+    every node was translated.
+    """
+
+    def __init__(self, source: Source, rulebook: Rulebook, attempts: list[Attempt] | None = None) -> None:
         self.source = source
+        self.attempts = attempts
         self.rulebook = rulebook
         self.unsupported = Unsupported(rulebook)
         self.expander = Expander(source)
@@ -63,10 +80,15 @@ class Importer:
         self.expanded: dict[str, int] = {}
 
     def run(self) -> Graph:
-        """The whole model."""
+        """The whole model; raises UnsupportedError naming all nodes that no rule covers."""
+        graph = self.translate()
+        self.unsupported.report()
+        return graph
+
+    def translate(self) -> Graph:
+        """The whole model, without the nodes that no rule covers."""
         proto = self.source.model
         graph = self.graph(OnnxGraph(self.source, proto.graph, None))
-        self.unsupported.report()
         graph.metadata |= {
             "opset": dict(self.source.opsets),
             "ir_version": proto.ir_version,
@@ -134,7 +156,8 @@ class GraphImporter:
             if claim is None:
                 self._translate(node)
             elif claim[1][-1] is node:
-                self._apply(claim[0], claim[1])
+                self._apply(*claim)
+                self._note(*claim)
         graph.outputs = source.outputs()
         graph.values = source.value_infos()
         if source.constant_nodes:
@@ -143,30 +166,41 @@ class GraphImporter:
             graph.metadata["folded"] = dict(source.folded)
         return graph
 
+    def _note(self, compiled: CompiledAlternative, nodes: list[onnx.NodeProto]) -> None:
+        if self.importer.attempts is not None:
+            opset = self.opset(compiled.anchor.domain)
+            self.importer.attempts += [Attempt(node, opset, used=compiled) for node in nodes]
+
     def _translate(self, node: onnx.NodeProto) -> None:
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
         if domain == "" and node.op_type == "Constant":
             name, array = self.source.add_constant_node(node)
             self.graph.states[name] = State(array)
             return
+        attempt = Attempt(node, self.opset(domain))
+        if self.importer.attempts is not None:
+            self.importer.attempts.append(attempt)
+        if self.importer.expander.is_local(node) or not self._by_rule(node, domain, attempt):
+            attempt.expanded = self._expand(node)
+            if not attempt.expanded:
+                self.importer.unsupported.add(node, attempt.opset, attempt.reasons)
+
+    def _by_rule(self, node: onnx.NodeProto, domain: str, attempt: Attempt) -> bool:
+        """Translate a node by the first alternative that matches it."""
         importer = self.importer
-        if importer.expander.is_local(node):
-            self._expand(node)
-            return
-        candidates = importer.rulebook.importing(
-            domain, node.op_type, self.opset(domain), importer.source.producer
-        )
-        reasons = []
-        for candidate in candidates:
+        for candidate in importer.rulebook.importing(
+            domain, node.op_type, attempt.opset, importer.source.producer
+        ):
             if len(candidate.onnx) > 1:
                 continue
             try:
                 self._apply(candidate, [node])
-                return
             except Mismatch as mismatch:
-                reasons.append((candidate, str(mismatch)))
-        if not self._expand(node):
-            importer.unsupported.add(node, self.opset(domain), reasons)
+                attempt.reasons.append((candidate, str(mismatch)))
+            else:
+                attempt.used = candidate
+                return True
+        return False
 
     def _expand(self, node: onnx.NodeProto) -> bool:
         """Translate the nodes of the operator's function body in its place, where it has one."""

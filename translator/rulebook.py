@@ -7,7 +7,7 @@ and by the SINGA operator (export).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata, resources
@@ -24,8 +24,8 @@ ENTRY_POINTS = "sonnx.rules"
 
 
 @dataclass
-class _Entry:
-    """One alternative in the index."""
+class Entry:
+    """One alternative of a rule in the index."""
 
     rule: Rule
     alternative: Alternative
@@ -35,6 +35,11 @@ class _Entry:
         """The ONNX operator that an import recognises the alternative by: a block's last."""
         side = self.alternative.side
         return side.steps[-1].operator if isinstance(side, Block) else side.operator
+
+    def onnx_names(self) -> list[str]:
+        """The ONNX operators of its side."""
+        side = self.alternative.side
+        return [step.operator for step in side.steps] if isinstance(side, Block) else [side.operator]
 
     def covers(self, opset: int) -> bool:
         """Whether it is for a version of the default operator set (other sets: every version)."""
@@ -57,16 +62,16 @@ class Rulebook:
         self.files = [file for layer in layers for file in layer]
         self.rules = _merge(layers)
         self.examples: list[Example] = [example for file in self.files for example in file.examples]
-        self._by_onnx: dict[tuple[str, str], list[_Entry]] = {}
-        self._by_singa: dict[str, list[_Entry]] = {}
-        self._blocks: dict[str, list[_Entry]] = {}
+        self._by_onnx: dict[tuple[str, str], list[Entry]] = {}
+        self._by_singa: dict[str, list[Entry]] = {}
+        self._blocks: dict[str, list[Entry]] = {}
         self._import_cache: dict[tuple[str, str, int, str], tuple[CompiledAlternative, ...]] = {}
         self._export_cache: dict[tuple[str, int], tuple[CompiledAlternative, ...]] = {}
-        for rule in self.rules:
-            for alternative in rule.alternatives:
-                self._add(_Entry(rule, alternative))
+        self._entries = [Entry(rule, alternative) for rule in self.rules for alternative in rule.alternatives]
+        for entry in self._entries:
+            self._add(entry)
 
-    def _add(self, entry: _Entry) -> None:
+    def _add(self, entry: Entry) -> None:
         rule, arrow = entry.rule, entry.alternative.arrow
         if arrow != "->":
             self._by_onnx.setdefault(split(entry.anchor), []).append(entry)
@@ -104,6 +109,18 @@ class Rulebook:
     def folding(self, rule: str, opset: int) -> list[CompiledAlternative]:
         """The alternatives that fold a group of SINGA nodes, made by that rule, back into one."""
         return [entry.compiled for entry in self._blocks.get(rule, ()) if entry.covers(opset)]
+
+    def entries(self) -> Iterator[Entry]:
+        """Every alternative of every rule."""
+        return iter(self._entries)
+
+    def entries_for(self, domain: str, operator: str) -> list[Entry]:
+        """Every alternative whose last ONNX operator is that one."""
+        return [entry for entry in self._entries if split(entry.anchor) == (domain, operator)]
+
+    def onnx_operators(self) -> list[tuple[str, str]]:
+        """The domain and name of every ONNX operator that a rule is for."""
+        return sorted({split(entry.anchor) for entry in self._entries})
 
     def exports_of(self, operator: str) -> list[CompiledAlternative]:
         """Every alternative that exports a SINGA operator, whatever the opset."""

@@ -168,3 +168,16 @@ def numpy_dtype(element_type: int) -> np.dtype | None:
         return np.dtype(helper.tensor_dtype_to_np_dtype(element_type))
     except KeyError:
         return None
+
+
+@cache
+def _history() -> dict[tuple[str, str], list[int]]:
+    history: dict[tuple[str, str], list[int]] = {}
+    for found in defs.get_all_schemas_with_history():
+        history.setdefault((found.name, found.domain), []).append(found.since_version)
+    return history
+
+
+def versions(operator: str, domain: str = "") -> list[int]:
+    """The versions at which an operator's schema changed, oldest first."""
+    return sorted(_history().get((operator, domain), ()))
