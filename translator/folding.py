@@ -47,7 +47,7 @@ def _may_fold(node: onnx.NodeProto) -> bool:
 def _evaluate(graph: OnnxGraph, node: onnx.NodeProto) -> bool:
     from onnx.reference import ReferenceEvaluator
 
-    opsets = [onnx.helper.make_opsetid("", graph.source.opsets[""])]
+    opsets = [onnx.helper.make_opsetid("", graph.opset_of(node))]
     inputs = {n: graph.constant_now(n) for n in node.input if n}
     infos = [onnx.helper.make_empty_tensor_value_info(n) for n in inputs]
     outputs = [onnx.helper.make_empty_tensor_value_info(n) for n in node.output if n]

@@ -208,6 +208,7 @@ class GraphImporter:
         if body is None:
             return False
         self.importer.expanded[node.op_type] = self.importer.expanded.get(node.op_type, 0) + 1
+        self.source.add_expanded(body.nodes, body.opsets)
         outer, self._opsets = self._opsets, body.opsets
         for inner in body.nodes:
             self._translate(inner)

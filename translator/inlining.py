@@ -47,7 +47,7 @@ class Expander:
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
         opset = self._source.opsets.get(domain, 1)
         found = schemas.schema(node.op_type, opset, domain)
-        if found is None:
+        if found is None or any(attribute.name not in found.attributes for attribute in node.attribute):
             return None
         function = onnx.FunctionProto()
         if found.has_context_dependent_function:

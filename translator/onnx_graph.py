@@ -106,6 +106,7 @@ class OnnxGraph:
         self.producers: dict[str, onnx.NodeProto] = {
             name: node for node in proto.node for name in node.output if name
         }
+        self.expanded: dict[int, dict[str, int]] = {}
         self._constants: dict[str, np.ndarray] = dict(self.initializers)
         self._types = {v.name: v.type for v in (*proto.input, *proto.value_info, *proto.output)}
         self._taken: set[str] | None = None
@@ -173,6 +174,17 @@ class OnnxGraph:
         root._taken.add(name)
         return name
 
+    def add_expanded(self, nodes: list[onnx.NodeProto], opsets: dict[str, int]) -> None:
+        """Nodes of a function body that takes a node's place, with their own operator sets."""
+        for node in nodes:
+            self.expanded[id(node)] = opsets
+            self.producers.update((name, node) for name in node.output if name)
+
+    def opset_of(self, node: onnx.NodeProto) -> int:
+        """The version of the operator set that a node is from."""
+        domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
+        return self.expanded.get(id(node), self.source.opsets).get(domain, 1)
+
     # --- what is known of values -----------------------------------------------------------------
 
     def info(self, name: str) -> ValueInfo | None:
@@ -189,9 +201,30 @@ class OnnxGraph:
         known = self._types.get(name)
         if known is None or not (known.tensor_type.elem_type and known.tensor_type.HasField("shape")):
             known = self.source.inferred.get(name, known)
+        if known is None and id(self.producers.get(name)) in self.expanded:
+            known = self._infer(self.producers[name]).get(name)
         if known is None and self.outer:
             return self.outer.type(name)
         return known
+
+    def _infer(self, node: onnx.NodeProto) -> dict[str, onnx.TypeProto]:
+        """The types of an expanded node's outputs, which the model's own inference has not seen."""
+        opset = self.opset_of(node)
+        found = schemas.schema(node.op_type, opset, node.domain)
+        types = {name: self.type(name) for name in node.input if name}
+        if found is None or any(proto is None for proto in types.values()):
+            return {}
+        arrays = {name: self._constants.get(name) for name in types}
+        data = {n: numpy_helper.from_array(a) for n, a in arrays.items() if a is not None and a.size <= 64}
+        opsets = [onnx.helper.make_opsetid(node.domain, opset)]
+        try:
+            results = onnx.shape_inference.infer_node_outputs(
+                found, node, types, data, opset_imports=opsets, ir_version=onnx.IR_VERSION
+            )
+        except Exception:  # onnx raises several kinds; the values then stay unknown
+            results = {}
+        self._types.update(results)
+        return results
 
     def type_bytes(self, name: str) -> bytes | None:
         """The ONNX type of a value in serialized form (empty for an absent input)."""
