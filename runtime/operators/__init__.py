@@ -2,7 +2,18 @@
 
 from ..operator import Call, Operator, Registry, registry
 from ..signature import Attribute, Input, Signature
-from . import convolution, elementwise, linear, pooling, reduction, softmax
+from . import (
+    backward,
+    convolution,
+    elementwise,
+    linear,
+    losses,
+    normalization,
+    pooling,
+    reduction,
+    softmax,
+    sorting,
+)
 
 __all__ = [
     "Attribute",
@@ -11,11 +22,15 @@ __all__ = [
     "Operator",
     "Registry",
     "Signature",
+    "backward",
     "convolution",
     "elementwise",
     "linear",
+    "losses",
+    "normalization",
     "pooling",
     "reduction",
     "registry",
     "softmax",
+    "sorting",
 ]
