@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...runtime.operator import Operator
 from . import schemas
 from .checker_bindings import check_bindings
 from .checker_chains import check_chains
@@ -19,7 +20,7 @@ from .checker_layers import check_layers, merged
 from .checker_operators import check_operators
 from .checker_order import check_order
 from .checker_ranges import check_ranges
-from .checker_world import HasSignature, World
+from .checker_world import World
 from .compile import CompiledAlternative, compile_rule
 from .errors import Diagnostic, RuleSyntaxError
 from .parser import parse_file
@@ -30,7 +31,7 @@ Layers = Sequence[Sequence[RuleFile]]
 
 
 def check(
-    layers: Layers, operators: Mapping[str, HasSignature] | None = None, newest: int = schemas.NEWEST
+    layers: Layers, operators: Mapping[str, Operator] | None = None, newest: int = schemas.NEWEST
 ) -> list[Diagnostic]:
     """All errors of rules in layers (the first is the shipped one), in the order of the files.
 
@@ -52,7 +53,7 @@ def check(
     found += [*check_ranges(rules, world), *check_chains(rules)]
     for rule in rules:
         if not any(_inside(span, rule.span) for span in broken):
-            compiled += compile_rule(rule)
+            compiled += compile_rule(rule, world.operators)
     found += _check_examples([e for file in files for e in file.examples], compiled, world, bool(broken))
     order = {file.path: place for place, file in enumerate(files)}
     unique = dict.fromkeys(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 
 from .checker_world import World
 from .compile import CompileError, compile_alternative
@@ -28,16 +29,6 @@ from .syntax import (
 
 _OPERATORS = frozenset("+ - * / neg == != < <= > >= in and or not list".split())  # noqa: SIM905
 _CONDITIONS = {**TENSOR_CONDITIONS, **VALUE_CONDITIONS}
-_ARGUMENTS = {
-    "rank": 1,
-    "shape": 1,
-    "dtype": 1,
-    "constant": 1,
-    "computed": 1,
-    "size": 1,
-    "item": 2,
-    "every": 2,
-}
 
 
 @dataclass
@@ -87,7 +78,7 @@ def check_bindings(rule: Rule, world: World) -> Iterator[Diagnostic]:
         ]
         yield from found
         if not found:
-            yield from _directions(rule, alternative)
+            yield from _directions(rule, alternative, world)
 
 
 def occurrences(expression: Expression) -> Iterator[Name]:
@@ -202,19 +193,21 @@ def _calls(expression: Expression) -> Iterator[Diagnostic]:
 
 
 def _arity(name: str) -> int | None:
-    """How many arguments a function takes; None where there is no such function.  ``dtype`` is a
-    condition about a tensor and a lens: both take one."""
+    """How many arguments a function takes; None where there is no such function."""
     if name in LENSES:
         return LENSES[name].sources + LENSES[name].context
-    return _ARGUMENTS.get(name)
+    if name not in _CONDITIONS:
+        return None
+    parameters = signature(_CONDITIONS[name]).parameters
+    return len(parameters) - (name in TENSOR_CONDITIONS)  # the graph is no argument in the text
 
 
 # --- directions --------------------------------------------------------------------------------
 
 
-def _directions(rule: Rule, alternative: Alternative) -> Iterator[Diagnostic]:
+def _directions(rule: Rule, alternative: Alternative, world: World) -> Iterator[Diagnostic]:
     """Whether each direction that the arrow claims can be computed."""
     try:
-        compile_alternative(rule, alternative)
+        compile_alternative(rule, alternative, world.operators)
     except CompileError as error:
         yield diagnostic("not-invertible", error.span, reason=error.reason)

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 from onnx import defs
 
+from ...runtime.operator import Operator
 from ...runtime.signature import Signature
 from . import schemas
-
-
-class HasSignature(Protocol):
-    """All that a check needs of a runtime operator."""
-
-    @property
-    def signature(self) -> Signature: ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +27,7 @@ class Version:
 class World:
     """``newest`` is the last version of the default operator set that rules must cover."""
 
-    operators: Mapping[str, HasSignature]
+    operators: Mapping[str, Operator]
     newest: int = schemas.NEWEST
 
     def singa(self, operator: str) -> Signature | None:

@@ -6,10 +6,11 @@ computes the variables of the side to build from those of the side that matched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...runtime.operator import Operator
 from ...runtime.operators import registry
 from .conditions import CONSTANTS, Context
 from .equations import Action, Environment, arrange, evaluator, variables
@@ -89,18 +90,20 @@ def compile_file(file: RuleFile) -> list[CompiledAlternative]:
     return [compiled for rule in file.rules for compiled in compile_rule(rule)]
 
 
-def compile_rule(rule: Rule) -> list[CompiledAlternative]:
+def compile_rule(rule: Rule, operators: Mapping[str, Operator] = registry) -> list[CompiledAlternative]:
     """The alternatives of one rule, in order; raises CompileError."""
-    return [compile_alternative(rule, alternative) for alternative in rule.alternatives]
+    return [compile_alternative(rule, alternative, operators) for alternative in rule.alternatives]
 
 
-def compile_alternative(rule: Rule, alternative: Alternative) -> CompiledAlternative:
+def compile_alternative(
+    rule: Rule, alternative: Alternative, operators: Mapping[str, Operator] = registry
+) -> CompiledAlternative:
     """One alternative; raises CompileError where a variable of the target side stays unknown."""
     clauses = rule.clauses + alternative.clauses
     bindings = [clause for clause in clauses if isinstance(clause, Binding)]
     requires = [clause for clause in clauses if isinstance(clause, Require)]
     ignored = frozenset(clause.name for clause in clauses if isinstance(clause, Ignore))
-    names = SideNames.of(rule, alternative, registry)
+    names = SideNames.of(rule, alternative, operators)
     singa, singa_bindings = _lower(rule.side, SINGA, names, frozenset())
     onnx, onnx_bindings = _lower(alternative.side, ONNX, names, ignored)
     bindings += singa_bindings + onnx_bindings
