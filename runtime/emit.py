@@ -169,7 +169,7 @@ class Emit:
 
     def constant(self, array: np.ndarray) -> Value:
         """A host array on the device."""
-        host = np.ascontiguousarray(array)
+        host = np.ascontiguousarray(array).reshape(array.shape)
         return Value(host.dtype, host.shape, host)
 
     def alias(self, view: Value, source: Value) -> None:

@@ -28,7 +28,8 @@ class Pointwise:
     ``result``: None for the compute type, a numpy dtype (bool for comparisons), or a function of
     the call.  ``compute``: a function of the call that gives the type to compute in, where it is
     not the promoted type of the inputs.  ``parameters``: attributes the expression names.
-    ``helpers``: names of sections of ``math.cl`` that the expression calls.
+    ``conditions``: inputs that are read as true or false and take no part in the type; parameters of
+    integers stay floats where C is an integer type.  ``helpers``: sections of ``math.cl`` it calls.
     """
 
     expression: str
@@ -36,6 +37,7 @@ class Pointwise:
     result: np.dtype | Callable[[Call], np.dtype] | None = None
     compute: Callable[[Call], np.dtype] | None = None
     parameters: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
 
     def compute_type(self, call: Call) -> np.dtype:
@@ -100,8 +102,9 @@ def lower_pointwise(call: Call, emit: Emit) -> None:
     compute = how.compute_type(call)
     roles = {"O": output.dtype, "C_": compute} | {f"I{k}": v.dtype for k, v in enumerate(operands)}
     walks = tuple(_walk(sizes, stride) for stride in strides)
-    source = _source(how, names, walks, len(sizes), compute)
-    parameters = [_scalar(getattr(call.a, name), compute) for name in how.parameters]
+    kinds = [_parameter_type(getattr(call.a, name), compute)[0] for name in how.parameters]
+    source = _source(how, names, walks, len(sizes), compute, kinds)
+    parameters = [_parameter(getattr(call.a, name), compute) for name in how.parameters]
     numbers = [np.int32(size) for size in sizes[1:]]
     steps = [
         np.int32(s) for walk, stride in zip(walks, strides, strict=True) if walk == "strided" for s in stride
@@ -136,19 +139,28 @@ def _walk(sizes: list[int], stride: list[int]) -> str:
     return "linear" if stride == expected[::-1] else "strided"
 
 
-def _scalar(value: float, compute: np.dtype) -> np.generic:
-    """A parameter as the kernel receives it: in the type OpenCL computes in."""
+def _parameter(value: float, compute: np.dtype) -> np.generic:
+    """A parameter as the kernel receives it: a float beside an integer type may have a fraction."""
+    return np.dtype(_parameter_type(value, compute)[1]).type(value)
+
+
+def _parameter_type(value: float, compute: np.dtype) -> tuple[str, str]:
+    """The OpenCL and the numpy type of a parameter."""
+    if not dtypes.is_float(compute) and isinstance(value, float):
+        return "float", "f4"
     storage = dtypes.data_type(compute).compute
-    return np.dtype({"float": "f4", "double": "f8", "half": "f4"}.get(storage, compute)).type(value)
+    return storage, {"float": "f4", "double": "f8"}.get(storage, compute.name)
 
 
-def _source(how: Pointwise, names: list[str], walks: tuple[str, ...], rank: int, compute: np.dtype) -> str:
+def _source(
+    how: Pointwise, names: list[str], walks: tuple[str, ...], rank: int, compute: np.dtype, kinds: list[str]
+) -> str:
     """The kernel's text; equal shapes patterns give equal text, so one build serves them."""
     expression = how.integer if how.integer and not dtypes.is_float(compute) else how.expression
     strided = "strided" in walks
     arguments = [f"__global const I{k}_T *restrict in{k}" for k in range(len(names))]
     arguments += ["__global O_T *restrict out"]
-    arguments += [f"const C__C {name}" for name in how.parameters]
+    arguments += [f"const {kind} {name}" for kind, name in zip(kinds, how.parameters, strict=True)]
     arguments += [f"const int d{axis}" for axis in range(1, rank)]
     arguments += [
         f"const int s{k}_{axis}" for k, walk in enumerate(walks) if walk == "strided" for axis in range(rank)
@@ -158,7 +170,9 @@ def _source(how: Pointwise, names: list[str], walks: tuple[str, ...], rank: int,
         where = {"scalar": "0", "linear": "i"}.get(walk) or " + ".join(
             f"i{a} * s{k}_{a}" for a in range(rank)
         )
-        body.append(f"const C__C {name} = (C__C)I{k}_LOAD(in{k}, {where});")
+        load = f"I{k}_LOAD(in{k}, {where})"
+        condition = name in how.conditions
+        body.append(f"const int {name} = {load} != 0;" if condition else f"const C__C {name} = (C__C){load};")
     body.append(f"O_STORE(out, i, {expression});")
     text = "\n  ".join(body)
     includes = "".join(f"#define USE_{helper}\n" for helper in how.helpers)
