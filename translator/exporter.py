@@ -17,6 +17,7 @@ import onnx
 from ..runtime.graph import Graph, Node, Origin, State, ValueInfo
 from .dialects import OnnxDialect, SingaDialect, missing_defaults
 from .errors import ModelError, TranslationError, UnsupportedError
+from .garbage import collection_paused
 from .language import schemas
 from .language.compile import CompiledAlternative, match_side
 from .language.patterns import Application
@@ -82,7 +83,8 @@ def _export(
         raise TranslationError(f"opset {target} is outside of what can be written, {OLDEST} to {NEWEST}")
     exporter = Exporter(graph, rulebook, {**source_opsets, "": target})
     model = onnx.ModelProto()
-    weights = exporter.run(model.graph)
+    with collection_paused():
+        weights = exporter.run(model.graph)
     model.MergeFrom(new_model(graph, exporter.used_opsets(), ir_version))
     return model, weights
 

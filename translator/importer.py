@@ -21,6 +21,7 @@ import onnx
 from ..runtime.graph import Graph, Node, Origin, State, ValueInfo
 from .dialects import OnnxDialect, SingaDialect
 from .errors import ModelError, TranslationError
+from .garbage import collection_paused
 from .inlining import Expander
 from .language import schemas
 from .language.compile import CompiledAlternative, match_side
@@ -47,7 +48,8 @@ def import_model(
     rulebook = rules if isinstance(rules, Rulebook) else load_rulebook(rules or ())
     source = read_model(model)
     try:
-        return Importer(source, rulebook).run()
+        with collection_paused():
+            return Importer(source, rulebook).run()
     except TranslationError as error:
         raise error.at(file=source.file) from error.__cause__
 

@@ -28,7 +28,7 @@ _PREFERENCES = {
 def casts(exporter: GraphExporter, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """The Casts that must stand before a node, its inputs renamed to their results."""
     opset = exporter.opset(node.domain)
-    present: dict[int, tuple[str, frozenset[str], np.dtype]] = {}
+    present: dict[int, tuple[str, frozenset[np.dtype], np.dtype]] = {}
     for place, name in enumerate(node.input):
         dtype = exporter.types.dtype(name) if name else None
         variable, allowed = input_types(node.op_type, opset, node.domain, place)
@@ -45,19 +45,20 @@ def casts(exporter: GraphExporter, node: onnx.NodeProto) -> list[onnx.NodeProto]
     return made
 
 
-def _wanted(dtypes: list[np.dtype], allowed: frozenset[str]) -> np.dtype:
+def _wanted(dtypes: list[np.dtype], allowed: frozenset[np.dtype]) -> np.dtype:
     """The type that inputs of one type variable have in common."""
     first = dtypes[0]
     common = first if all(dtype == first for dtype in dtypes) else promote(*dtypes)
-    return common if common.name in allowed else np.dtype(_nearest(common, allowed))
+    return common if common in allowed else _nearest(common, allowed)
 
 
-def _nearest(dtype: np.dtype, allowed: frozenset[str]) -> str:
+def _nearest(dtype: np.dtype, allowed: frozenset[np.dtype]) -> np.dtype:
     if dtype.kind == "b":
         order: Iterable[str] = _PREFERENCES["bool"]
     else:
         order = _PREFERENCES["integer" if dtype.name.startswith(("int", "uint")) else "float"]
-    return next((name for name in order if name in allowed), min(allowed))
+    usable = [np.dtype(name) for name in order if np.dtype(name) in allowed]
+    return usable[0] if usable else min(allowed, key=lambda each: each.name)
 
 
 def cast_input(exporter: GraphExporter, node: onnx.NodeProto, place: int, dtype: np.dtype) -> onnx.NodeProto:

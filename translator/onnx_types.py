@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .exporter import GraphExporter
 
 
+UNTYPED = frozenset({"string", "complex64", "complex128"})
+"""Element types that no SINGA tensor has."""
+
+
 class Types:
     """What is known of each value.
 
@@ -101,15 +105,15 @@ class Types:
 
 
 @cache
-def input_types(operator: str, opset: int, domain: str, place: int) -> tuple[str, frozenset[str]]:
-    """The type variable of an input and the numpy names of the element types it allows; both empty
-    where each of several inputs may have its own type, or the schema is unknown."""
+def input_types(operator: str, opset: int, domain: str, place: int) -> tuple[str, frozenset[np.dtype]]:
+    """The type variable of an input and the element types it allows; both empty where each of
+    several inputs may have its own type, or the schema is unknown."""
     found = schemas.schema(operator, opset, domain)
     formal = schemas.formal(found.inputs, place) if found else None
     if formal is None or not formal.is_homogeneous:
         return "", frozenset()
     variable, names = schemas.element_types(operator, opset, domain, place)
-    return variable, frozenset(map(schemas.dtype_name, names))
+    return variable, frozenset(np.dtype(schemas.dtype_name(name)) for name in names - UNTYPED)
 
 
 @cache
@@ -129,5 +133,5 @@ def output_type(operator: str, opset: int, domain: str, place: int) -> np.dtype 
             types = constraint.allowed_type_strs
     if len(types) == 1 and types[0].startswith("tensor("):
         name = schemas.dtype_name(types[0][len("tensor(") : -1])
-        return None if name == "string" else np.dtype(name)
+        return None if name in UNTYPED else np.dtype(name)
     return None
