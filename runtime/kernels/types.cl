@@ -23,8 +23,8 @@ inline ushort encode_bfloat16(float value) {
 #endif
 
 #ifdef USE_int4
-#define load_int4(p, i) ((p)[i])
-#define store_int4(p, i, v) ((p)[i] = (char)(((char)((int)(v) << 4)) >> 4))
+#define load_int4(p, i) ((char)((char)((p)[i] << 4) >> 4))
+#define store_int4(p, i, v) ((p)[i] = (char)((int)(v) & 15))
 #endif
 
 #ifdef USE_uint4
@@ -33,11 +33,100 @@ inline ushort encode_bfloat16(float value) {
 #endif
 
 #ifdef USE_int2
-#define load_int2(p, i) ((p)[i])
-#define store_int2(p, i, v) ((p)[i] = (char)(((char)((int)(v) << 6)) >> 6))
+#define load_int2(p, i) ((char)((char)((p)[i] << 6) >> 6))
+#define store_int2(p, i, v) ((p)[i] = (char)((int)(v) & 3))
 #endif
 
 #ifdef USE_uint2
 #define load_uint2(p, i) ((p)[i])
 #define store_uint2(p, i, v) ((p)[i] = (uchar)((int)(v) & 3))
+#endif
+
+// --- 8- and 4-bit floats: sign, exponent of the rest, MANTISSA bits ------------------------------
+//
+// BIAS of the exponent; LARGEST finite code; what overflow gives where it does not saturate; NaN's
+// code.  FNUZ types have no negative zero, and 0x80 is their only NaN.
+
+#define SMALL_FLOAT(NAME, MANTISSA, BIAS, LARGEST, OVERFLOW, NOT_A_NUMBER, FNUZ)                          \
+  inline float decode_##NAME(uchar code) {                                                                \
+    const uint magnitude = code & 0x7f, sign = code >> 7;                                                 \
+    if (FNUZ ? code == 0x80 : magnitude > (OVERFLOW == LARGEST + 1 ? OVERFLOW : LARGEST)) return NAN;     \
+    if (!(FNUZ) && OVERFLOW == LARGEST + 1 && magnitude == OVERFLOW && OVERFLOW != NOT_A_NUMBER)          \
+      return sign ? -INFINITY : INFINITY;                                                                 \
+    if (!(FNUZ) && magnitude == NOT_A_NUMBER) return NAN;                                                 \
+    const int exponent = magnitude >> MANTISSA, fraction = magnitude & ((1 << MANTISSA) - 1);             \
+    const float value = exponent ? ldexp((float)(fraction + (1 << MANTISSA)), exponent - BIAS - MANTISSA) \
+                                 : ldexp((float)fraction, 1 - BIAS - MANTISSA);                           \
+    return sign ? -value : value;                                                                         \
+  }                                                                                                       \
+  inline uchar encode_##NAME(float value, int saturate) {                                                 \
+    const uchar sign = (as_uint(value) >> 31) << 7;                                                       \
+    if (isnan(value)) return FNUZ ? 0x80 : (uchar)(NOT_A_NUMBER | sign);                                  \
+    const float size = fabs(value);                                                                       \
+    if (isinf(value)) return saturate ? (uchar)(LARGEST | sign) : FNUZ ? 0x80 : (uchar)(OVERFLOW | sign); \
+    const int exponent = size == 0 ? 1 - BIAS : max(ilogb(size), 1 - BIAS);                               \
+    const int units = convert_int_rte(ldexp(size, MANTISSA - exponent));                                  \
+    const int code = units + ((exponent + BIAS - 1) << MANTISSA);                                         \
+    if (code > LARGEST) return saturate ? (uchar)(LARGEST | sign) : FNUZ ? 0x80 : (uchar)(OVERFLOW | sign); \
+    return FNUZ && code == 0 ? 0 : (uchar)(code | sign);                                                  \
+  }
+
+#ifdef USE_float8_e4m3fn
+SMALL_FLOAT(float8_e4m3fn, 3, 7, 0x7e, 0x7f, 0x7f, 0)
+#define load_float8_e4m3fn(p, i) decode_float8_e4m3fn((p)[i])
+#define store_float8_e4m3fn(p, i, v) ((p)[i] = encode_float8_e4m3fn(v, 1))
+#endif
+
+#ifdef USE_float8_e4m3fnuz
+SMALL_FLOAT(float8_e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80, 1)
+#define load_float8_e4m3fnuz(p, i) decode_float8_e4m3fnuz((p)[i])
+#define store_float8_e4m3fnuz(p, i, v) ((p)[i] = encode_float8_e4m3fnuz(v, 1))
+#endif
+
+#ifdef USE_float8_e5m2
+SMALL_FLOAT(float8_e5m2, 2, 15, 0x7b, 0x7c, 0x7e, 0)
+#define load_float8_e5m2(p, i) decode_float8_e5m2((p)[i])
+#define store_float8_e5m2(p, i, v) ((p)[i] = encode_float8_e5m2(v, 1))
+#endif
+
+#ifdef USE_float8_e5m2fnuz
+SMALL_FLOAT(float8_e5m2fnuz, 2, 16, 0x7f, 0x80, 0x80, 1)
+#define load_float8_e5m2fnuz(p, i) decode_float8_e5m2fnuz((p)[i])
+#define store_float8_e5m2fnuz(p, i, v) ((p)[i] = encode_float8_e5m2fnuz(v, 1))
+#endif
+
+// A power of two and nothing else; 0xff is NaN.  ROUNDING: 0 down, 1 up, 2 to nearest.
+#ifdef USE_float8_e8m0fnu
+inline float decode_float8_e8m0fnu(uchar code) {
+  return code == 0xff ? NAN : code == 0 ? as_float(0x00400000) : as_float((uint)code << 23);
+}
+inline uchar encode_float8_e8m0fnu(float value, int saturate, int rounding) {
+  const uint bits = as_uint(value);
+  uint exponent = (bits >> 23) & 0xff;
+  if (exponent == 0xff) return 0xff;
+  const bool half_up = (bits & 0x400000) && ((bits & 0x3fffff) || exponent > 0);
+  const bool up = rounding == 1 ? (bits & 0x7fffff) != 0 : rounding == 2 && half_up;
+  if (up && !(saturate && exponent == 0xfe)) exponent++;
+  return (uchar)exponent;
+}
+#define load_float8_e8m0fnu(p, i) decode_float8_e8m0fnu((p)[i])
+#define store_float8_e8m0fnu(p, i, v) ((p)[i] = encode_float8_e8m0fnu(v, 1, 1))
+#endif
+
+// 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; saturates, and NaN is -0.
+#ifdef USE_float4_e2m1fn
+inline float decode_float4_e2m1fn(uchar code) {
+  const int exponent = (code >> 1) & 3, fraction = code & 1;
+  const float value = exponent ? ldexp((float)(2 + fraction), exponent - 2) : 0.5f * fraction;
+  return code & 8 ? -value : value;
+}
+inline uchar encode_float4_e2m1fn(float value) {
+  if (isnan(value)) return 8;
+  const uchar sign = (as_uint(value) >> 31) << 3;
+  const float size = fmin(fabs(value), 6.0f);
+  const int exponent = size == 0 ? 0 : max(ilogb(size), 0);
+  return (uchar)((convert_int_rte(ldexp(size, 1 - exponent)) + (exponent << 1)) | sign);
+}
+#define load_float4_e2m1fn(p, i) decode_float4_e2m1fn((p)[i])
+#define store_float4_e2m1fn(p, i, v) ((p)[i] = encode_float4_e2m1fn(v))
 #endif
