@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...runtime.operator import Operator
 from . import schemas
-from .checker_bindings import check_bindings
+from .checker_bindings import check_bindings, check_directions
 from .checker_chains import check_chains
 from .checker_examples import Coverage, check_coverage, check_example, check_matches, opsets_of
 from .checker_instances import Instance, of_example
@@ -46,8 +46,8 @@ def check(
     found = list(check_layers(layers))
     compiled: list[CompiledAlternative] = []
     for rule in (rule for file in files for rule in file.rules):
-        errors = [*check_operators(rule, world), *check_bindings(rule, world)]
-        found += errors
+        errors = [*check_operators(rule, world), *check_bindings(rule)]
+        found += errors or check_directions(rule, world)
     broken = {error.span for error in found}
     rules = merged(layers)
     found += [*check_ranges(rules, world), *check_chains(rules)]

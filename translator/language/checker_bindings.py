@@ -10,7 +10,7 @@ from .checker_world import World
 from .compile import CompileError, compile_alternative
 from .conditions import CONSTANTS, TENSOR_CONDITIONS, VALUE_CONDITIONS
 from .equations import variables
-from .errors import Diagnostic, diagnostic, near
+from .errors import Diagnostic, counted, diagnostic, near
 from .lenses import LENSES
 from .syntax import (
     Alternative,
@@ -67,18 +67,13 @@ class _Names:
                     self.use(value)
 
 
-def check_bindings(rule: Rule, world: World) -> Iterator[Diagnostic]:
-    """Every alternative's names, functions and directions."""
+def check_bindings(rule: Rule) -> Iterator[Diagnostic]:
+    """Every alternative's names and functions."""
     yield from _functions(rule.clauses)
     for alternative in rule.alternatives:
-        found = [
-            *_functions(alternative.clauses),
-            *_side_functions(alternative.side),
-            *_names(rule, alternative),
-        ]
-        yield from found
-        if not found:
-            yield from _directions(rule, alternative, world)
+        yield from _functions(alternative.clauses)
+        yield from _side_functions(alternative.side)
+        yield from _names(rule, alternative)
 
 
 def occurrences(expression: Expression) -> Iterator[Name]:
@@ -94,7 +89,7 @@ def occurrences(expression: Expression) -> Iterator[Name]:
 
 
 def _names(rule: Rule, alternative: Alternative) -> Iterator[Diagnostic]:
-    if isinstance(rule.side, Signature) and rule.side.inputs is None:
+    if any(isinstance(side, Signature) and side.inputs is None for side in (rule.side, alternative.side)):
         return
     names = _Names()
     names.side(rule.side)
@@ -136,7 +131,7 @@ def _constants(rule: Rule, alternative: Alternative, names: _Names) -> Iterator[
             for _, value in step.attributes:
                 taken |= variables(value)
     for port in side.inputs or ():
-        if port.role == "const" and port.name not in taken:
+        if port.role == "const" and port.name not in taken and names.counts[port.name] > 1:
             yield diagnostic(
                 "const-without-attribute", port.span, hint=near(port.name, taken), name=port.name
             )
@@ -155,7 +150,11 @@ def _functions(clauses: Sequence[Clause]) -> Iterator[Diagnostic]:
             if gives != len(clause.targets):
                 name = repr(value.function) if isinstance(value, Apply) else "the right side"
                 yield diagnostic(
-                    "target-count", clause.span, name=name, expected_count=gives, count=len(clause.targets)
+                    "target-count",
+                    clause.span,
+                    name=name,
+                    wanted=counted(gives, "value"),
+                    count=len(clause.targets),
                 )
             yield from _calls(value)
         elif isinstance(clause, Require):
@@ -187,7 +186,7 @@ def _calls(expression: Expression) -> Iterator[Diagnostic]:
             "argument-count",
             expression.span,
             name=repr(name),
-            expected_count=expected,
+            wanted=counted(expected, "argument"),
             count=len(expression.arguments),
         )
 
@@ -205,9 +204,10 @@ def _arity(name: str) -> int | None:
 # --- directions --------------------------------------------------------------------------------
 
 
-def _directions(rule: Rule, alternative: Alternative, world: World) -> Iterator[Diagnostic]:
-    """Whether each direction that the arrow claims can be computed."""
-    try:
-        compile_alternative(rule, alternative, world.operators)
-    except CompileError as error:
-        yield diagnostic("not-invertible", error.span, reason=error.reason)
+def check_directions(rule: Rule, world: World) -> Iterator[Diagnostic]:
+    """Whether each direction that an arrow claims can be computed; for a rule without other errors."""
+    for alternative in rule.alternatives:
+        try:
+            compile_alternative(rule, alternative, world.operators)
+        except CompileError as error:
+            yield diagnostic("not-invertible", error.span, reason=error.reason)

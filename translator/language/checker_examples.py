@@ -110,8 +110,16 @@ def check_matches(
             exporting.setdefault(each.singa[-1].operator, []).append(each)
     for example in examples:
         index, onnx = (exporting, False) if example.arrow == "->" else (importing, True)
+        reasons: dict[str, list[tuple[int, int]]] = {}
         for opset in opsets_of(example, world):
-            yield from _match(example, opset, index, onnx, world, coverage)
+            reason = _match(example, opset, index, onnx, world, coverage)
+            if reason:
+                reasons.setdefault(reason, []).append((opset, opset))
+        for reason, opsets in reasons.items():
+            verb = "imports" if onnx else "exports"
+            yield diagnostic(
+                "example-unmatched", example.span, verb=verb, range=ranges(opsets), reason=reason
+            )
     yield from coverage.items()
 
 
@@ -122,11 +130,12 @@ def _match(
     onnx: bool,
     world: World,
     coverage: dict[int, Coverage],
-) -> Iterator[Diagnostic]:
+) -> str | None:
+    """Note which alternatives take an example; the reason why none does, or None."""
     try:
         sides = [of_example(example, opset, world, True), of_example(example, opset, world, False)]
     except (Mismatch, ValueError, OverflowError, TypeError):
-        return
+        return None
     whole = sides[0 if onnx else 1]
     reasons: list[str] = []
     for instance in (whole, *_singles(whole)):
@@ -136,11 +145,9 @@ def _match(
         coverage[id(found)].onnx.append(instance if onnx else sides[0])
         coverage[id(found)].singa.append(sides[1])
         if instance is whole:
-            return
+            return None
         reasons.clear()
-    if reasons:
-        verb = "imports" if onnx else "exports"
-        yield diagnostic("example-unmatched", example.span, verb=verb, opset=opset, reason=reasons[0])
+    return reasons[0] if reasons else None
 
 
 def _singles(whole: Instance) -> list[Instance]:
@@ -189,11 +196,13 @@ def check_coverage(compiled: CompiledAlternative, shown: Coverage, world: World)
         return
     fixed = _fixed(compiled)
     side, other = alternative.side, compiled.rule.side
+    mapped: set[str] = set()
     if isinstance(side, Signature) and side.inputs is not None:
-        yield from _attributes(side, shown.onnx, fixed, compiled, onnx=True)
+        yield from _attributes(side, shown.onnx, fixed, compiled)
         yield from _optional(side, shown.onnx, fixed, compiled)
+        mapped = {port.name for port in side.inputs} | {port.variable for port in side.attributes}
     if isinstance(other, Signature) and other.inputs is not None:
-        yield from _attributes(other, shown.singa, fixed, compiled, onnx=False, world=world)
+        yield from _attributes(other, shown.singa, fixed | mapped, compiled, world)
 
 
 def _attributes(
@@ -201,9 +210,9 @@ def _attributes(
     instances: Iterable[Instance],
     fixed: set[str],
     compiled: CompiledAlternative,
-    onnx: bool,
     world: World | None = None,
 ) -> Iterator[Diagnostic]:
+    """Each attribute at another value than its default; with ``world``, those of the SINGA side."""
     nodes = [node for instance in instances for node in instance.nodes if node.operator == _base(side)]
     signature = world.singa(side.operator) if world else None
     for port in side.attributes:
@@ -214,7 +223,7 @@ def _attributes(
             default = tuple(default) if isinstance(default, list) else default
         if port.variable in fixed or any(non_default(node.attributes, port.name, default) for node in nodes):
             continue
-        span = port.span if onnx else compiled.alternative.span
+        span = compiled.alternative.span if world else port.span
         yield diagnostic("attribute-not-exercised", span, name=port.name)
 
 

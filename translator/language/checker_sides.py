@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...runtime.signature import Attribute, Input
 from ...runtime.signature import Signature as Facts
 from .equations import variables
-from .errors import near
+from .errors import counted, near
 from .lowering import constant_value
 from .syntax import AttributePort, Expression, Literal, Port, Signature, Span, Step, Subgraph
 from .values import Mismatch, same, show
@@ -69,7 +69,7 @@ def step_findings(step: Step, facts: Facts) -> Iterator[Finding]:
     """Compare a call with its operator; what it leaves out must have a default."""
     variadic = bool(facts.inputs) and facts.inputs[-1].variadic
     if len(step.arguments) > len(facts.inputs) and not variadic:
-        yield _found("too-many-inputs", step.span, count=len(facts.inputs))
+        yield _found("too-many-inputs", step.span, count=counted(len(facts.inputs), "input"))
     for place, formal in enumerate(facts.inputs):
         if formal.optional or formal.variadic:
             continue
@@ -79,7 +79,7 @@ def step_findings(step: Step, facts: Facts) -> Iterator[Finding]:
             yield _found("absent-input", step.span, name=formal.name)
     many = bool(facts.outputs) and facts.outputs[-1].variadic
     if len(step.outputs) > len(facts.outputs) and not many:
-        yield _found("too-many-outputs", step.span, count=len(facts.outputs))
+        yield _found("too-many-outputs", step.span, count=counted(len(facts.outputs), "output"))
     yield from _repeated([(name, step.span) for name, _ in step.attributes])
     names = [each.name for each in facts.attributes]
     for name, value in step.attributes:
@@ -141,7 +141,7 @@ def _ports(
 ) -> Iterator[Finding]:
     """Positional inputs or outputs, their number and their marks."""
     if len(ports) > len(formals):
-        yield _found(f"too-many-{what}s", ports[len(formals)].span, count=len(formals))
+        yield _found(f"too-many-{what}s", ports[len(formals)].span, count=counted(len(formals), what))
     for port, formal in zip(ports, formals, strict=False):
         optional = port.optional or port.default is not None
         if port.variadic != formal.variadic or (optional != formal.optional and not formal.variadic):

@@ -72,6 +72,8 @@ def _newest(domain: str) -> int:
 @cache
 def _versions(domain: str, name: str, newest: int) -> tuple[Version, ...]:
     starts = [first for first in _history().get((domain, name), ()) if first <= newest]
+    if not starts:
+        return ()
     ends = [first - 1 for first in starts[1:]] + [newest]
     found = []
     for first, last in zip(starts, ends, strict=True):

@@ -75,10 +75,15 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
     )
 
 
+def counted(number: int, what: str) -> str:
+    """``1 input``, ``2 inputs``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _excerpt(span: Span, texts: Mapping[str, str]) -> list[str]:
     """The line of a span with carets under the part it covers (of its first line)."""
     lines = texts.get(span.file, "").split("\n")
-    if not 1 <= span.line <= len(lines):
+    if not any(lines) or not 1 <= span.line <= len(lines):
         return []
     line = lines[span.line - 1].replace("\t", " ")
     end = span.end_column if span.end_line == span.line else len(line.rstrip()) + 1

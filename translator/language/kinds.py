@@ -60,7 +60,7 @@ KINDS: dict[str, ErrorKind] = {
     ),
     # --- inputs and outputs
     "too-many-inputs": ErrorKind(
-        "{owner} has {count} inputs, and this side has more",
+        "{owner} has {count}, and this side has more",
         "Inputs are positional; the side may not have more of them than the operator.",
     ),
     "missing-input": ErrorKind(
@@ -88,7 +88,7 @@ KINDS: dict[str, ErrorKind] = {
         " attribute there, or bind it with `where`.",
     ),
     "too-many-outputs": ErrorKind(
-        "{owner} has {count} outputs, and this side has more",
+        "{owner} has {count}, and this side has more",
         "Outputs are positional; the side may not have more of them than the operator.",
     ),
     "missing-output": ErrorKind(
@@ -163,11 +163,11 @@ KINDS: dict[str, ErrorKind] = {
         "`where` calls lenses, `require` conditions; docs/language.md lists both.",
     ),
     "argument-count": ErrorKind(
-        "{name} takes {expected_count} arguments, not {count}",
+        "{name} takes {wanted}, not {count}",
         "A lens has as many arguments as its sources and its context together.",
     ),
     "target-count": ErrorKind(
-        "{name} gives {expected_count} values, not {count}",
+        "{name} gives {wanted}, not {count}",
         "As many names stand before `=` as the lens has targets.",
     ),
     "not-invertible": ErrorKind(
@@ -181,7 +181,7 @@ KINDS: dict[str, ErrorKind] = {
         'What translates one way only says why, after its side: `-> Add(x, b) "why"`.',
     ),
     "kind-mismatch": ErrorKind(
-        "a {kind} rule {contract}",
+        "a rule of kind {kind} {contract}",
         "The kind of a rule says what differs between the two sides.",
     ),
     # --- versions
@@ -247,7 +247,7 @@ KINDS: dict[str, ErrorKind] = {
         "Both sides of an example compute the same values under the same names.",
     ),
     "example-unmatched": ErrorKind(
-        "no rule {verb} this example at opset {opset}: {reason}",
+        "no rule {verb} this example at opset {range}: {reason}",
         "The example must be an instance of some alternative.",
     ),
     "no-example": ErrorKind(
