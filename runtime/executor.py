@@ -181,8 +181,9 @@ def _fits(info: ValueInfo, shape: tuple[int, ...], sizes: dict[str, int]) -> boo
         return False
     for size, declared in zip(shape, info.shape, strict=True):
         if isinstance(declared, str):
-            declared = sizes.setdefault(declared, size)
-        if declared is not None and declared != size:
+            # Some exporters write "?", or -1, for a size that they do not know.
+            declared = None if declared == "?" else sizes.setdefault(declared, size)
+        if declared is not None and declared >= 0 and declared != size:
             return False
     return True
 

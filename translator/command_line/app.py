@@ -8,7 +8,7 @@ import typer
 
 from ...runtime.errors import RuntimeFault
 from ..errors import TranslationError
-from . import compute, rules, translate
+from . import compute, translate
 from .output import FAILED, note, write_json
 
 INTERRUPTED = 130
@@ -22,7 +22,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(translate.demo)
 app.command()(translate.convert)
+app.command()(translate.check)
 app.command()(compute.devices)
 
 
@@ -36,7 +38,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show it and exit."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show it and exit."
+    ),
 ) -> None:
     """Translate between Apache SINGA and ONNX, both ways, and run both on OpenCL."""
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from .options import Json
 from .output import finish, write_json, write_line, write_table
 

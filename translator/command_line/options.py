@@ -31,6 +31,7 @@ ReportFile = Annotated[
     typer.Option("--report", metavar="FILE", dir_okay=False, help="Also write a report: .html or .json."),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="How many models at a time.")]
+Opset = Annotated[int | None, typer.Option("--opset", help="ONNX's version to write; else the source's.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seeds the random inputs.")]
 Dimensions = Annotated[
     list[str] | None,
