@@ -245,7 +245,7 @@ def _arrays(content: memoryview, where: str) -> dict[str, np.ndarray]:
     """The arrays of an npz; names are keys only, never paths."""
     try:
         npz = zipfile.ZipFile(_Window(content))
-    except (ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (ValueError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
         raise CheckpointError(f"{where}: this is no npz ({error})") from None
     arrays: dict[str, np.ndarray] = {}
     budget = len(content) * RATIO_LIMIT
@@ -302,7 +302,8 @@ class _Window(io.RawIOBase):
     def seek(self, offset: int, whence: int = 0) -> int:
         base = (0, self._position, len(self._content))[whence]
         if base + offset < 0:
-            raise ValueError("a position before the start")
+            # What zipfile expects, and takes for the end of what it looks for.
+            raise OSError("a position before the start")
         self._position = base + offset
         return self._position
 
