@@ -10,7 +10,7 @@ from ..runtime.graph import Ref
 from ..runtime.operators import registry
 from .language import schemas
 from .language.conditions import Context
-from .language.patterns import REQUIRED, Application, CallPattern, as_array
+from .language.patterns import REQUIRED, UNKNOWN, Application, CallPattern, as_array
 from .language.values import Mismatch, same
 
 _FLOAT, _INT = np.dtype(np.float32), np.dtype(np.int64)
@@ -20,10 +20,14 @@ class OnnxDialect:
     """ONNX's schemas at the operator set versions of the model at hand."""
 
     def default(self, application: Application, attribute: str, context: Context) -> Any:
-        """The schema's default of an attribute; REQUIRED where it must be given or is unknown."""
+        """The schema's default of an attribute."""
         domain = application.domain
-        defaults = schemas.attribute_defaults(application.operator, context.opset(domain), domain)
-        return defaults.get(attribute, REQUIRED)
+        opset = context.opset(domain)
+        defaults = schemas.attribute_defaults(application.operator, opset, domain)
+        if attribute in defaults:
+            return defaults[attribute]
+        known = attribute in schemas.attribute_types(application.operator, opset, domain)
+        return REQUIRED if known else UNKNOWN
 
     def output_name(self, application: Application, place: int, context: Context) -> str:
         """What the schema calls an output."""
@@ -68,10 +72,12 @@ class SingaDialect:
     """The runtime's operator signatures."""
 
     def default(self, application: Application, attribute: str, context: Context) -> Any:
-        """The signature's default of an attribute; REQUIRED where it must be given or is unknown."""
+        """The signature's default of an attribute."""
         operator = registry.get(application.operator)
         found = operator.signature.attribute(attribute) if operator else None
-        if found is None or found.required:
+        if found is None:
+            return UNKNOWN
+        if found.required:
             return REQUIRED
         return tuple(found.default) if isinstance(found.default, list) else found.default
 

@@ -22,7 +22,7 @@ from ..runtime.graph import Graph, Node, Origin, State, ValueInfo
 from .dialects import OnnxDialect, SingaDialect
 from .errors import ModelError, TranslationError
 from .garbage import collection_paused
-from .inlining import Expander
+from .inlining import Body, Expander
 from .language import schemas
 from .language.compile import CompiledAlternative, match_side
 from .language.equations import Environment
@@ -179,13 +179,15 @@ class GraphImporter:
             name, array = self.source.add_constant_node(node)
             self.graph.states[name] = State(array)
             return
+        branch = self.importer.expander.branch(node, self.source)
+        if branch is not None:
+            self._translate_body(branch)
+            return
         attempt = Attempt(node, self.opset(domain))
         if self.importer.attempts is not None:
             self.importer.attempts.append(attempt)
         if self.importer.expander.is_local(node) or not self._by_rule(node, domain, attempt):
-            attempt.expanded = self._expand(node)
-            if not attempt.expanded:
-                self.importer.unsupported.add(node, attempt.opset, attempt.reasons)
+            self._expand(node, attempt)
 
     def _by_rule(self, node: onnx.NodeProto, domain: str, attempt: Attempt) -> bool:
         """Translate a node by the first alternative that matches it."""
@@ -204,18 +206,34 @@ class GraphImporter:
                 return True
         return False
 
-    def _expand(self, node: onnx.NodeProto) -> bool:
+    def _expand(self, node: onnx.NodeProto, attempt: Attempt) -> None:
         """Translate the nodes of the operator's function body in its place, where it has one."""
-        body = self.importer.expander.expand(node, self.source)
+        importer, unsupported = self.importer, self.importer.unsupported
+        body = importer.expander.expand(node, self.source)
         if body is None:
-            return False
-        self.importer.expanded[node.op_type] = self.importer.expanded.get(node.op_type, 0) + 1
+            unsupported.add(node, attempt.opset, attempt.reasons)
+            return
+        attempt.expanded = True
+        importer.expanded[node.op_type] = importer.expanded.get(node.op_type, 0) + 1
+        if importer.expander.is_local(node):
+            self._translate_body(body)
+            return
+        importer.unsupported = Unsupported(importer.rulebook)
+        self._translate_body(body)
+        needs, importer.unsupported = importer.unsupported.operators(), unsupported
+        if needs:
+            attempt.expanded = False
+            unsupported.add(node, attempt.opset, attempt.reasons, needs)
+
+    def _translate_body(self, body: Body) -> None:
+        for name, array in body.initializers.items():
+            self.graph.states[name] = State(array)
+            self.source.remember(name, array)
         self.source.add_expanded(body.nodes, body.opsets)
         outer, self._opsets = self._opsets, body.opsets
         for inner in body.nodes:
             self._translate(inner)
         self._opsets = outer
-        return True
 
     # --- one application of a rule ---------------------------------------------------------------
 

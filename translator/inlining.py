@@ -1,22 +1,27 @@
 """Function bodies in place of the nodes that call them: model-local functions, and ONNX operators
-whose schema is a function and that no rule covers."""
+whose schema is a function and that no rule covers; the branch of an If whose condition is constant."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 import onnx
 
+from .errors import ModelError
 from .language import schemas
-from .onnx_graph import OnnxGraph, Source
+from .onnx_graph import OnnxGraph, Source, describe_node
 
 
 @dataclass(frozen=True)
 class Body:
-    """The nodes that replace a call, names already those of the graph around it."""
+    """The nodes that replace a call, names already those of the graph around it, and the
+    initializers that they read."""
 
     nodes: list[onnx.NodeProto]
     opsets: dict[str, int]
+    initializers: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class Expander:
@@ -42,6 +47,22 @@ class Expander:
             for o in function.opset_import
         }
         return Body(_instantiate(function, node, graph), self._source.opsets | opsets)
+
+    def branch(self, node: onnx.NodeProto, graph: OnnxGraph) -> Body | None:
+        """The branch that an If takes, where its condition is constant."""
+        condition = graph.constant(node.input[0]) if node.op_type == "If" and not node.domain else None
+        if condition is None:
+            return None
+        wanted = "then_branch" if condition.reshape(-1)[0] else "else_branch"
+        taken = next((attribute.g for attribute in node.attribute if attribute.name == wanted), None)
+        if taken is None:
+            raise ModelError(f"it has no {wanted}", node=describe_node(node))
+        inner = OnnxGraph(self._source, taken, graph)
+        prefix = (node.name or node.output[0]) + "/"
+        rename = {name: graph.fresh(prefix + name) for name in inner.initializers}
+        nodes = _place(taken.node, rename, [v.name for v in taken.output], node.output, graph, prefix)
+        arrays = {rename[name]: array for name, array in inner.initializers.items()}
+        return Body(nodes, graph.opsets_of(node), arrays)
 
     def _schema_body(self, node: onnx.NodeProto, graph: OnnxGraph) -> onnx.FunctionProto | None:
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
@@ -71,23 +92,41 @@ def _instantiate(
     """The body's nodes with the call's inputs, outputs and attributes in place."""
     rename = {name: "" for name in function.input}
     rename.update(zip(function.input, call.input, strict=False))
-    rename.update((inner, outer) for inner, outer in zip(function.output, call.output, strict=False) if outer)
     given = {attribute.name: attribute for attribute in function.attribute_proto}
     given.update((attribute.name, attribute) for attribute in call.attribute)
     prefix = (call.name or call.op_type) + "/"
+    return _place(function.node, rename, function.output, call.output, graph, prefix, given)
+
+
+def _place(
+    body: Iterable[onnx.NodeProto],
+    rename: dict[str, str],
+    results: Sequence[str],
+    outputs: Sequence[str],
+    graph: OnnxGraph,
+    prefix: str,
+    given: dict[str, onnx.AttributeProto] | None = None,
+) -> list[onnx.NodeProto]:
+    """Copies of nodes under new names: ``results`` become ``outputs``, other names are prefixed."""
+    body = list(body)
+    made = {name for node in body for name in node.output}
+    for inner, outer in zip(results, outputs, strict=False):
+        if outer and inner in made and inner not in rename:
+            rename[inner] = outer
     nodes = []
-    for inner in function.node:
+    for original in body:
         node = onnx.NodeProto()
-        node.CopyFrom(inner)
+        node.CopyFrom(original)
         for name in node.output:
             if name and name not in rename:
                 rename[name] = graph.fresh(prefix + name)
-        _rename(node, rename, given)
-        node.name = prefix + (inner.name or inner.op_type)
+        _rename(node, rename, given or {})
+        node.name = prefix + (original.name or original.op_type)
         nodes.append(node)
-    for inner, outer in zip(function.output, call.output, strict=False):
-        if outer and rename.get(inner) != outer:
-            nodes.append(onnx.helper.make_node("Identity", [rename[inner]], [outer], prefix + outer))
+    for inner, outer in zip(results, outputs, strict=False):
+        source = rename.get(inner, inner)
+        if outer and source != outer:
+            nodes.append(onnx.helper.make_node("Identity", [source], [outer], prefix + outer))
     return nodes
 
 

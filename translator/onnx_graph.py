@@ -183,7 +183,11 @@ class OnnxGraph:
     def opset_of(self, node: onnx.NodeProto) -> int:
         """The version of the operator set that a node is from."""
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
-        return self.expanded.get(id(node), self.source.opsets).get(domain, 1)
+        return self.opsets_of(node).get(domain, 1)
+
+    def opsets_of(self, node: onnx.NodeProto) -> dict[str, int]:
+        """The operator sets in force for a node."""
+        return self.expanded.get(id(node), self.source.opsets)
 
     # --- what is known of values -----------------------------------------------------------------
 

@@ -151,43 +151,46 @@ def _merge(layers: Sequence[Sequence[RuleFile]]) -> list[Rule]:
     return merged
 
 
-def shipped_files() -> list[RuleFile]:
+def shipped_files(examples: bool = True) -> list[RuleFile]:
     """The rules that come with this package."""
-    return _read_package("sonnx.rules")
+    return _read_package("sonnx.rules", examples)
 
 
-def installed_layers() -> list[list[RuleFile]]:
+def installed_layers(examples: bool = True) -> list[list[RuleFile]]:
     """The rules of installed packages, one layer for each entry point, by its name."""
     points = sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
-    return [_read_package(point.value) for point in points]
+    return [_read_package(point.value, examples) for point in points]
 
 
-def folder_files(folder: str | Path) -> list[RuleFile]:
+def folder_files(folder: str | Path, examples: bool = True) -> list[RuleFile]:
     """The rules of a folder (or of one file); raises RuleError where there are none."""
     path = Path(folder)
     if path.is_file():
-        return [parse_file(path)]
+        return [parse_file(path, examples)]
     if not path.is_dir():
         raise RuleError("no such folder of rules", file=str(path))
-    files = [parse_file(p) for p in sorted(path.rglob("*.rules"))]
+    files = [parse_file(p, examples) for p in sorted(path.rglob("*.rules"))]
     if not files:
         raise RuleError("no .rules file in this folder", file=str(path))
     return files
 
 
-def _read_package(name: str) -> list[RuleFile]:
+def _read_package(name: str, examples: bool) -> list[RuleFile]:
     folder = resources.files(name)
     if not isinstance(folder, Path):
         raise RuleError(f"the package {name} must be unpacked in a folder for its rules to be read")
-    return [parse_file(path, examples=False) for path in sorted(folder.glob("*.rules"))]
+    return [parse_file(path, examples) for path in sorted(folder.glob("*.rules"))]
 
 
 @cache
-def _loaded(folders: tuple[str, ...]) -> Rulebook:
-    layers = [shipped_files(), *installed_layers(), *(folder_files(folder) for folder in folders)]
-    return Rulebook(layers)
+def _loaded(folders: tuple[str, ...], examples: bool) -> Rulebook:
+    layers = [shipped_files(examples), *installed_layers(examples)]
+    return Rulebook([*layers, *(folder_files(folder, examples) for folder in folders)])
 
 
-def load_rulebook(folders: Iterable[str | Path] = ()) -> Rulebook:
-    """The rules in force with these folders on top; read once and kept.  Raises RuleError."""
-    return _loaded(tuple(str(Path(folder)) for folder in folders))
+def load_rulebook(folders: Iterable[str | Path] = (), examples: bool = False) -> Rulebook:
+    """The rules in force with these folders on top; read once and kept.
+
+    ``examples``: with their examples, which only tests of rules need.  Raises RuleError.
+    """
+    return _loaded(tuple(str(Path(folder)) for folder in folders), examples)

@@ -22,6 +22,7 @@ class _Entry:
     first: str
     count: int = 0
     reasons: list[tuple[CompiledAlternative, str]] = field(default_factory=list)
+    needs: tuple[str, ...] = ()
 
 
 class Unsupported:
@@ -31,14 +32,25 @@ class Unsupported:
         self._rulebook = rulebook
         self._entries: dict[tuple, _Entry] = {}
 
-    def add(self, node: onnx.NodeProto, opset: int, reasons: list[tuple[CompiledAlternative, str]]) -> None:
-        """One node, with the alternatives that were tried and why each does not match."""
-        key = (node.domain, node.op_type, opset, tuple(reason for _, reason in reasons))
+    def add(
+        self,
+        node: onnx.NodeProto,
+        opset: int,
+        reasons: list[tuple[CompiledAlternative, str]],
+        needs: tuple[str, ...] = (),
+    ) -> None:
+        """One node, with the alternatives that were tried and why each does not match; ``needs``
+        are the operators of its function body that no rule covers either."""
+        key = (node.domain, node.op_type, opset, tuple(reason for _, reason in reasons), needs)
         entry = self._entries.get(key)
         if entry is None:
-            entry = _Entry(node.op_type, node.domain, opset, describe_node(node), reasons=list(reasons))
+            entry = _Entry(node.op_type, node.domain, opset, describe_node(node), 0, list(reasons), needs)
             self._entries[key] = entry
         entry.count += 1
+
+    def operators(self) -> tuple[str, ...]:
+        """The operators gathered."""
+        return tuple(sorted({entry.operator for entry in self._entries.values()}))
 
     def report(self) -> None:
         """Raise UnsupportedError if there are any."""
@@ -60,6 +72,9 @@ class Unsupported:
         lines = [f"  {entry.operator} (domain {domain}, opset {entry.opset}): {times}, first {entry.first}"]
         for compiled, reason in entry.reasons:
             lines.append(f"    {compiled.describe()} does not match: {reason}")
+        if entry.needs:
+            needs = ", ".join(entry.needs)
+            lines.append(f"    nor can its function body take its place: no rule covers {needs} there")
         if not entry.reasons:
             others = self._rulebook.imports_of(entry.domain, entry.operator)
             if others:

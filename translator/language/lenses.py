@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
+from .schemas import numpy_dtype
 from .values import Mismatch, same, show
 
 
@@ -79,10 +80,10 @@ def _get_dtype(code: Any) -> tuple:
     """``to = dtype(code)``: ONNX's number of a data type (``TensorProto.FLOAT`` = 1) <-> the type."""
     if code is None:
         return (None,)
-    try:
-        return (np.dtype(helper.tensor_dtype_to_np_dtype(code)),)
-    except (KeyError, TypeError, ValueError):
-        raise Mismatch(f"{show(code)} is no numeric data type of ONNX") from None
+    dtype = numpy_dtype(code) if isinstance(code, int) else None
+    if dtype is None:
+        raise Mismatch(f"{show(code)} is no numeric data type of ONNX")
+    return (dtype,)
 
 
 def _put_flag(flag: Any) -> tuple:

@@ -31,6 +31,9 @@ class Marker:
 REQUIRED = Marker("REQUIRED")
 """An attribute or input without a default."""
 
+UNKNOWN = Marker("UNKNOWN")
+"""What stands for the default of an attribute that the operator does not have."""
+
 FROM_DIALECT = Marker("FROM_DIALECT")
 """The default is what the ONNX schema of the opset at hand, or the runtime's signature, says."""
 
@@ -51,8 +54,8 @@ class Dialect(Protocol):
     """One side's conventions."""
 
     def default(self, application: Application, attribute: str, context: Context) -> Any:
-        """The default of an attribute: None where it may be absent, REQUIRED where it may not or
-        where the operator has no such attribute."""
+        """The default of an attribute: None where it may be absent, REQUIRED where it may not,
+        UNKNOWN where the operator has no such attribute."""
         ...
 
     def constant(
@@ -175,6 +178,8 @@ class CallPattern:
                 value = slot.default
                 if value is FROM_DIALECT:
                     value = dialect.default(application, slot.name, context)
+                if value is UNKNOWN:
+                    value = None
                 if value is REQUIRED:
                     raise Mismatch(f"attribute {slot.name!r} is absent")
             _bind(env, slot.variable, value, slot.name)
@@ -182,8 +187,9 @@ class CallPattern:
             if name in self.listed or name in self.ignored or value is None:
                 continue
             default = dialect.default(application, name, context)
-            if default is REQUIRED or not same(value, default):
-                usual = "" if default in (REQUIRED, None) else f" (only its default {show(default)} is)"
+            if not same(value, default):
+                no_default = default is None or isinstance(default, Marker)
+                usual = "" if no_default else f" (only its default {show(default)} is)"
                 raise Mismatch(f"attribute {name!r} is {show(value)}, which this rule does not cover{usual}")
 
     def _match_outputs(
@@ -214,7 +220,7 @@ class CallPattern:
             value = env.get(slot.variable)
             if slot.variadic:
                 inputs.extend(value or ())
-            elif value is None or (slot.attribute and slot.optional and same(value, slot.default)):
+            elif value is None or _left_out(slot, value, context):
                 if not slot.optional:
                     raise Mismatch(f"input {slot.name!r} of {self.operator} is absent")
                 inputs.append("")
@@ -261,6 +267,13 @@ class CallPattern:
         while outputs and not outputs[-1]:
             outputs.pop()
         return outputs
+
+
+def _left_out(slot: InputSlot, value: Any, context: Context) -> bool:
+    """Whether a constant is what the input's absence means, and was absent in the source too."""
+    if not slot.attribute or not slot.optional or not same(value, slot.default):
+        return False
+    return context.source_constant(slot.name, value) is None
 
 
 def _bind(env: Environment, variable: str, value: Any, what: str = "") -> None:
