@@ -84,9 +84,7 @@ def _group(
                 ambiguous.add(pair)
                 yield _ambiguity(first, second, nodes[both.index(True)])
         for place, each in enumerate(here):
-            earlier = [
-                other for other in here[:place] if other.rule is each.rule or _rank(other) < _rank(each)
-            ]
+            earlier = [other for other in here[:place] if _before(other, each)]
             own = takes[id(each)]
             taken = [any(takes[id(other)][n] for other in earlier) for n in range(len(nodes))]
             if any(own) and all(taken[n] for n in range(len(nodes)) if own[n]):
@@ -98,6 +96,13 @@ def _group(
             _, node, by = shadowed[id(each)]
             related = (("the alternative that takes it", by.alternative.span),)
             yield diagnostic("shadowed", each.alternative.span, related=related, witness=node.describe())
+
+
+def _before(other: CompiledAlternative, each: CompiledAlternative) -> bool:
+    """Whether ``other``, which stands earlier, is tried before ``each`` for every file that ``each``
+    is for."""
+    everywhere = other.alternative.producer in (None, each.alternative.producer)
+    return everywhere and (other.rule is each.rule or _rank(other) < _rank(each))
 
 
 def _ambiguity(first: CompiledAlternative, second: CompiledAlternative, node: Instance) -> Diagnostic:
