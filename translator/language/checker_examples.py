@@ -13,7 +13,7 @@ from .checker_world import World, ranges
 from .compile import CompiledAlternative
 from .errors import Diagnostic, diagnostic, near
 from .lowering import constant_value
-from .syntax import Apply, Binding, Example, Expression, Literal, Name, Require, Signature, Step
+from .syntax import Apply, Binding, Example, Expression, Literal, Name, Require, Signature, Step, Subgraph
 from .values import Mismatch
 
 
@@ -82,8 +82,14 @@ def _step(step: Step, example: Example, world: World, onnx: bool) -> Iterator[Di
 
 
 def _read(step: Step) -> Iterator[Name]:
+    """The names that a step reads, those included that its graphs read from around them."""
     for value in (*step.arguments, *(value for _, value in step.attributes)):
-        if value is not None:
+        if isinstance(value, Literal) and isinstance(value.value, Subgraph):
+            own = set(value.value.inputs)
+            for inner in value.value.steps:
+                yield from (name for name in _read(inner) if name.name not in own)
+                own.update(inner.outputs)
+        elif value is not None:
             yield from occurrences(value)
 
 
