@@ -227,7 +227,9 @@ class GraphExporter:
 
     def _typed(self, info: ValueInfo) -> ValueInfo:
         """An output's declaration, completed by inference (ONNX wants at least its type)."""
-        return info if info.dtype is not None else self.types.info(info.name) or info
+        if info.dtype is not None:
+            return info
+        return self.types.info(info.name) or ValueInfo(info.name, self.types.dtype(info.name), info.shape)
 
     def _groups(self) -> dict[int, list[Node]]:
         groups: dict[int, list[Node]] = {}
@@ -320,7 +322,9 @@ class GraphExporter:
             order = {name: place for place, name in enumerate(written)}
             entries = sorted(application.attributes.items(), key=lambda e: order.get(e[0], len(order)))
             application.attributes = dict(entries)
-        proto = onnx.NodeProto(op_type=application.operator, domain=application.domain, name=application.name)
+        proto = onnx.NodeProto(op_type=application.operator, name=application.name)
+        if application.domain:
+            proto.domain = application.domain
         proto.input.extend(application.inputs)
         proto.output.extend(application.outputs)
         proto.attribute.extend(make_attributes(application, opset, self._subgraph))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import onnx
 
 from .errors import ModelError
@@ -15,43 +17,45 @@ def ordered(graph: OnnxGraph) -> list[onnx.NodeProto]:
     """
     nodes = list(graph.proto.node)
     _defined_once(graph, nodes)
-    defined = set(graph.initializers) | {value.name for value in graph.proto.input}
-    waiting: dict[str, list[int]] = {}
-    missing: dict[int, int] = {}
-    in_order = True
-    for index, node in enumerate(nodes):
-        needs = {name for name in used_names(node) if name not in defined and name in graph.producers}
+    given = set(graph.initializers) | {value.name for value in graph.proto.input}
+    defined, in_order = set(given), True
+    for node in nodes:
         for name in used_names(node):
-            if name not in defined and name not in needs and not graph.defines(name):
+            if name in defined:
+                continue
+            if name in graph.producers:
+                in_order = False
+            elif not graph.defines(name):
                 raise ModelError(f"input {name!r} is not defined", node=describe_node(node))
-        if needs:
-            in_order = False
-            missing[index] = len(needs)
-            for name in needs:
-                waiting.setdefault(name, []).append(index)
         defined.update(name for name in node.output if name)
     for value in graph.proto.output:
         if value.name not in defined and not graph.defines(value.name):
             raise ModelError(f"graph output {value.name!r} is not computed by any node")
-    return nodes if in_order else _sorted(nodes, waiting, missing)
+    return nodes if in_order else _sorted(graph, nodes)
 
 
-def _sorted(
-    nodes: list[onnx.NodeProto], waiting: dict[str, list[int]], missing: dict[int, int]
-) -> list[onnx.NodeProto]:
+def _sorted(graph: OnnxGraph, nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Nodes after what they use, those that are ready in the order in which they stand."""
+    places = {id(node): place for place, node in enumerate(nodes)}
+    waiting: dict[int, set[int]] = {}
+    followers: dict[int, list[int]] = {}
+    for place, node in enumerate(nodes):
+        before = {places[id(graph.producers[n])] for n in used_names(node) if n in graph.producers}
+        waiting[place] = before
+        for earlier in before:
+            followers.setdefault(earlier, []).append(place)
+    ready = [place for place, before in waiting.items() if not before]
+    heapq.heapify(ready)
     result: list[onnx.NodeProto] = []
-    for start in range(len(nodes)):
-        ready = [start] if start not in missing else []
-        while ready:
-            node = nodes[ready.pop()]
-            result.append(node)
-            for name in node.output:
-                for index in waiting.pop(name, ()):
-                    missing[index] -= 1
-                    if not missing[index]:
-                        ready.append(index)
+    while ready:
+        place = heapq.heappop(ready)
+        result.append(nodes[place])
+        for follower in followers.get(place, ()):
+            waiting[follower].discard(place)
+            if not waiting[follower]:
+                heapq.heappush(ready, follower)
     if len(result) < len(nodes):
-        stuck = nodes[min(index for index, count in missing.items() if count)]
+        stuck = next(node for place, node in enumerate(nodes) if waiting[place])
         raise ModelError("the graph has a cycle through this node", node=describe_node(stuck))
     return result
 
