@@ -259,6 +259,8 @@ class GraphImporter:
     def _application(self, node: onnx.NodeProto) -> Application:
         attributes: dict[str, Any] = {}
         for attribute in node.attribute:
+            if attribute.name in schemas.HINTS:
+                continue
             if attribute.type == onnx.AttributeProto.GRAPH:
                 inner = OnnxGraph(self.importer.source, attribute.g, self.source)
                 attributes[attribute.name] = self.importer.graph(inner)

@@ -29,6 +29,15 @@ _KINDS = {
 }
 
 
+HINTS = frozenset({"consumed_inputs"})
+"""Attributes of ONNX's first versions that only told a runtime what it may overwrite: read as absent."""
+
+
+def attributes_of(found: defs.OpSchema) -> dict[str, defs.OpSchema.Attribute]:
+    """A schema's attributes that mean something."""
+    return {name: attribute for name, attribute in found.attributes.items() if name not in HINTS}
+
+
 def split(operator: str) -> tuple[str, str]:
     """``com.microsoft::Gelu`` as domain and name; the default domain is ``""``."""
     domain, _, name = operator.rpartition("::")
@@ -51,7 +60,7 @@ def attribute_defaults(operator: str, opset: int, domain: str = "") -> dict[str,
     if found is None:
         return {}
     defaults: dict[str, Any] = {}
-    for name, attribute in found.attributes.items():
+    for name, attribute in attributes_of(found).items():
         if attribute.required:
             continue
         given = attribute.default_value
@@ -65,7 +74,7 @@ def attribute_types(operator: str, opset: int, domain: str = "") -> dict[str, in
     found = schema(operator, opset, domain)
     if found is None:
         return {}
-    return {name: int(attribute.type.value) for name, attribute in found.attributes.items()}
+    return {name: int(attribute.type.value) for name, attribute in attributes_of(found).items()}
 
 
 def attribute_value(attribute: onnx.AttributeProto) -> Any:
@@ -109,7 +118,7 @@ def as_signature(operator: str, domain: str, opset: int | None) -> RuntimeSignat
                 name in defaults and defaults[name] is None,
                 defaults.get(name),
             )
-            for name, attribute in found.attributes.items()
+            for name, attribute in attributes_of(found).items()
         ),
         tuple(_port(parameter) for parameter in found.outputs),
     )
