@@ -273,6 +273,9 @@ def _array(member: memoryview, where: str) -> np.ndarray:
     }
     try:
         shape, fortran, dtype = readers[np.lib.format.read_magic(file)](file)
+    except Exception as error:  # numpy's reader lets whatever its parser raises through
+        raise CheckpointError(f"{where}: no array ({error})") from None
+    try:
         if dtype.hasobject:
             raise ValueError("it holds Python objects")
         count = 1
@@ -281,7 +284,7 @@ def _array(member: memoryview, where: str) -> np.ndarray:
         if count * dtype.itemsize != len(member) - file.tell():
             raise ValueError("its size is not what its header says")
         flat = np.frombuffer(member, dtype, count, file.tell()) if count else np.empty(0, dtype)
-    except (ValueError, KeyError, EOFError) as error:
+    except ValueError as error:
         raise CheckpointError(f"{where}: {error}") from None
     return flat.reshape(shape, order="F" if fortran else "C")
 

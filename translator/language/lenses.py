@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from .schemas import numpy_dtype
 from .values import Mismatch, same, show
@@ -84,6 +84,18 @@ def _get_dtype(code: Any) -> tuple:
     if dtype is None:
         raise Mismatch(f"{show(code)} is no numeric data type of ONNX")
     return (dtype,)
+
+
+def _put_type_name(dtype: Any) -> tuple:
+    return (TensorProto.DataType.Name(_put_dtype(dtype)[0]),)
+
+
+@_lens("type_name", _put_type_name)
+def _get_type_name(name: Any) -> tuple:
+    """``to = type_name(name)``: ONNX's name of a data type (``FLOAT``) <-> the type."""
+    if name not in TensorProto.DataType.keys():
+        raise Mismatch(f"{show(name)} is no name of a data type")
+    return _get_dtype(TensorProto.DataType.Value(name))
 
 
 def _put_flag(flag: Any) -> tuple:
@@ -207,3 +219,65 @@ def _get_choice(name: Any, names: Any) -> tuple:
     if name not in names:
         raise Mismatch(f"{show(name)} is not one of {show(names)}")
     return (tuple(names).index(name),)
+
+
+# --- parts, pads and repeats -------------------------------------------------------------------
+
+
+def _put_even_parts(parts: Any, size: Any) -> tuple:
+    if parts is None:
+        return (None,)
+    parts = _list(parts, "the list of parts")
+    if not parts or _get_even_parts(len(parts), size) != (parts,):
+        raise Mismatch(f"{show(parts)} are not {len(parts)} even parts of {size}")
+    return (len(parts),)
+
+
+@_lens("even_parts", _put_even_parts, context=1)
+def _get_even_parts(count: Any, size: Any) -> tuple:
+    """``parts = even_parts(count, size)``: how many parts <-> their sizes, the last the smaller."""
+    if count is None:
+        return (None,)
+    if count < 1:
+        raise Mismatch(f"{count} parts are none")
+    each = -(-size // count)
+    return (tuple(max(min(each, size - place * each), 0) for place in range(count)),)
+
+
+def _put_full_pads(pads: Any, axes: Any, rank: Any) -> tuple:
+    if pads is None or axes is None:
+        return (pads,)
+    begins, ends = _put_concat(pads)
+    full = [0] * (2 * rank)
+    for begin, end, axis in zip(begins, ends, _list(axes, "axes"), strict=True):
+        full[axis % rank], full[rank + axis % rank] = begin, end
+    return (tuple(full),)
+
+
+@_lens("full_pads", _put_full_pads, targets=2, context=1)
+def _get_full_pads(full: Any, rank: Any) -> tuple:
+    """``pads, axes = full_pads(full, rank(x))``: the pads of every axis <-> those of some axes (every
+    begin, then every end; without axes they are the same)."""
+    return full, None
+
+
+def _put_along(repeats: Any, rank: Any) -> tuple:
+    if repeats is None:
+        return None, None
+    repeats = _list(repeats, "the list of repeats")
+    axes = [axis for axis, times in enumerate(repeats) if times != 1]
+    if len(axes) > 1:
+        raise Mismatch(f"{show(repeats)} repeats along more than one axis")
+    axis = axes[0] if axes else 0
+    return (repeats[axis] if repeats else 1), axis
+
+
+@_lens("along", _put_along, sources=2, context=1)
+def _get_along(times: Any, axis: Any, rank: Any) -> tuple:
+    """``repeats = along(times, axis, rank(x))``: how often to repeat along one axis <-> along each."""
+    if times is None or axis is None:
+        return (None,)
+    times, axis = (int(np.reshape(number, -1)[0]) for number in (times, axis))
+    if not -rank <= axis < rank:
+        raise Mismatch(f"axis {axis} is outside of rank {rank}")
+    return (tuple(times if place == axis % rank else 1 for place in range(rank)),)
