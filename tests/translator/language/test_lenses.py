@@ -27,8 +27,11 @@ SOURCES = {
     "split_pads": HALVES.map(lambda halves: (halves[0] + halves[1],)),
     "or_else": st.one_of(st.none(), st.integers(-9, 9).filter(lambda v: v != 5)).map(lambda v: (v,)),
     "choice": st.sampled_from(NAMES).map(lambda name: (name,)),
+    "even_parts": st.integers(1, 12).map(lambda count: (count,)),
+    "full_pads": st.lists(st.integers(-9, 9), min_size=6, max_size=6).map(lambda pads: (tuple(pads),)),
+    "along": st.tuples(st.integers(2, 9), st.integers(0, 2)),
 }
-CONTEXT = {"or_else": (5,), "choice": (NAMES,)}
+CONTEXT = {"or_else": (5,), "choice": (NAMES,), "even_parts": (10,), "full_pads": (3,), "along": (3,)}
 
 
 def test_every_lens_has_a_domain_here():
@@ -70,6 +73,10 @@ def test_a_lens_says_what_it_is(name):
 def test_split_pads_keeps_what_both_ends_have_in_common():
     assert LENSES["split_pads"].get((1, 2, 3, 2)) == ((1, 2), (0, 2, 0, 0))
     assert LENSES["split_pads"].put((1, 1), (0, 1, 1, 0)) == ((1, 2, 2, 1),)
+
+
+def test_full_pads_spreads_the_pads_of_some_axes():
+    assert LENSES["full_pads"].put((1, 2, 3, 4), (-1, 0), 3) == ((2, 0, 1, 4, 0, 3),)
 
 
 @pytest.mark.parametrize(
