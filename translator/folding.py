@@ -27,7 +27,7 @@ def fold(graph: OnnxGraph, name: str) -> np.ndarray | None:
             unknown.add(stack.pop())
             continue
         if node.op_type == "Constant":
-            graph.remember(stack.pop(), constant_value(node))
+            graph.remember(stack.pop(), constant_value(node, graph.source.weights))
             continue
         todo = [n for n in node.input if n and graph.constant_now(n) is None]
         if todo:

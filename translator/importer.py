@@ -257,22 +257,21 @@ class GraphImporter:
             )
 
     def _application(self, node: onnx.NodeProto) -> Application:
-        attributes: dict[str, Any] = {}
-        for attribute in node.attribute:
-            if attribute.name in schemas.HINTS:
-                continue
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                inner = OnnxGraph(self.importer.source, attribute.g, self.source)
-                attributes[attribute.name] = self.importer.graph(inner)
-            else:
-                try:
-                    attributes[attribute.name] = schemas.attribute_value(attribute)
-                except (ValueError, TypeError) as error:
-                    raise ModelError(
-                        f"attribute {attribute.name!r}: {error}", node=describe_node(node)
-                    ) from None
+        attributes = {a.name: self._attribute(node, a) for a in node.attribute}
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
         return Application(node.op_type, list(node.input), list(node.output), attributes, domain, node.name)
+
+    def _attribute(self, node: onnx.NodeProto, attribute: onnx.AttributeProto) -> Any:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            inner = OnnxGraph(self.importer.source, attribute.g, self.source)
+            return self.importer.graph(inner)
+        where = f"attribute {attribute.name!r} of {describe_node(node)}"
+        if attribute.type == onnx.AttributeProto.TENSOR:
+            return self.importer.source.weights.array(attribute.t, where)
+        try:
+            return schemas.attribute_value(attribute)
+        except (ValueError, TypeError) as error:
+            raise ModelError(f"{where}: {error}") from None
 
     def _mark_states(self, slots: Sequence[InputSlot], env: Environment) -> None:
         """Initializers that nodes read as tensors are trained where they are floats, or what the

@@ -11,7 +11,7 @@ import onnx
 
 from .errors import ModelError
 from .language import schemas
-from .onnx_graph import OnnxGraph, Source, describe_node
+from .onnx_graph import OnnxGraph, Source, check_text, describe_node
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Expander:
     def __init__(self, source: Source) -> None:
         self._local = {(f.domain, f.name, getattr(f, "overload", "")): f for f in source.model.functions}
         self._source = source
+        for function in source.model.functions:
+            check_text(function.node)
 
     def is_local(self, node: onnx.NodeProto) -> bool:
         """Whether the model defines the operator itself."""
@@ -50,8 +52,10 @@ class Expander:
 
     def branch(self, node: onnx.NodeProto, graph: OnnxGraph) -> Body | None:
         """The branch that an If takes, where its condition is constant."""
-        condition = graph.constant(node.input[0]) if node.op_type == "If" and not node.domain else None
-        if condition is None:
+        if node.op_type != "If" or node.domain or len(node.input) != 1:
+            return None
+        condition = graph.constant(node.input[0])
+        if condition is None or condition.size != 1:
             return None
         wanted = "then_branch" if condition.reshape(-1)[0] else "else_branch"
         taken = next((attribute.g for attribute in node.attribute if attribute.name == wanted), None)

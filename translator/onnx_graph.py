@@ -100,6 +100,10 @@ class OnnxGraph:
         self.source = source
         self.proto = proto
         self.outer = outer
+        check_text(proto.node)
+        values = (*proto.input, *proto.output, *proto.value_info, *proto.initializer, proto)
+        if not all(isinstance(value.name, str) for value in values):
+            raise ModelError("the name of a value is not UTF-8 text")
         self.initializers = source.weights.initializers(proto, top=outer is None)
         self.constant_nodes: dict[str, str] = {}
         self.folded: dict[str, np.ndarray] = {}
@@ -267,25 +271,50 @@ class OnnxGraph:
         name = node.output[0]
         array = self._constants.get(name)
         if array is None:
-            array = constant_value(node)
+            array = constant_value(node, self.source.weights)
             self._constants[name] = array
         self.constant_nodes[name] = node.name
         return name, array
 
 
-def constant_value(node: onnx.NodeProto) -> np.ndarray:
+def constant_value(node: onnx.NodeProto, weights: Weights) -> np.ndarray:
     """The tensor that a Constant node gives; raises ModelError where it gives none."""
     if len(node.attribute) != 1:
         raise ModelError("a Constant has exactly one value", node=describe_node(node))
     attribute = node.attribute[0]
-    if attribute.name == "value":
-        return numpy_helper.to_array(attribute.t)
-    if attribute.name == "sparse_value":
+    name, kind = attribute.name, attribute.type
+    if name == "value" and kind == onnx.AttributeProto.TENSOR:
+        return weights.array(attribute.t, f"the value of {describe_node(node)}")
+    if name == "sparse_value" and kind == onnx.AttributeProto.SPARSE_TENSOR:
         return dense(attribute.sparse_tensor)
-    dtype = {"value_float": np.float32, "value_floats": np.float32}.get(attribute.name, np.int64)
-    if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
-        return np.array(onnx.helper.get_attribute_value(attribute), dtype)
-    raise ModelError(f"a Constant with {attribute.name} is no numeric tensor", node=describe_node(node))
+    dtype = _CONSTANT_TYPES.get(name)
+    if dtype is None or kind not in _NUMBERS:
+        raise ModelError(f"a Constant with {name!r} is no numeric tensor", node=describe_node(node))
+    return np.array(onnx.helper.get_attribute_value(attribute), dtype)
+
+
+_CONSTANT_TYPES = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
+_NUMBERS = frozenset(
+    {
+        onnx.AttributeProto.FLOAT,
+        onnx.AttributeProto.FLOATS,
+        onnx.AttributeProto.INT,
+        onnx.AttributeProto.INTS,
+    }
+)
+
+
+def check_text(nodes: Iterable[onnx.NodeProto]) -> None:
+    """Names are UTF-8 text; protobuf hands out what is not as bytes.  Raises ModelError."""
+    for node in nodes:
+        names = (node.op_type, node.domain, node.name, *node.input, *node.output)
+        if not all(isinstance(name, str) for name in (*names, *(a.name for a in node.attribute))):
+            raise ModelError("a name is not UTF-8 text", node=f"{node.op_type} -> {list(node.output)}")
 
 
 def used_names(node: onnx.NodeProto) -> Iterable[str]:

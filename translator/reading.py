@@ -44,6 +44,9 @@ def _checked(model: onnx.ModelProto, file: str, weights: Weights) -> Source:
     opsets = {
         ("" if o.domain in schemas.DEFAULT_DOMAINS else o.domain): o.version for o in model.opset_import
     }
+    texts = (model.producer_name, *opsets, *(text for p in model.metadata_props for text in (p.key, p.value)))
+    if not all(isinstance(text, str) for text in texts):
+        raise ModelError("what the model says of itself is not UTF-8 text", file=file)
     opsets.setdefault("", 1)
     if not 1 <= opsets[""] <= schemas.NEWEST:
         raise ModelError(

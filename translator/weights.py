@@ -42,14 +42,15 @@ class Weights:
         for index, tensor in enumerate(graph.initializer):
             if tensor.name in arrays:
                 raise ModelError(f"initializer {tensor.name!r} is defined twice")
-            arrays[tensor.name] = self._array(tensor, self._cut.get(index) if top else None)
+            cut = self._cut.get(index) if top else None
+            arrays[tensor.name] = self.array(tensor, f"initializer {tensor.name!r}", cut)
         for sparse in graph.sparse_initializer:
             arrays[sparse.values.name] = dense(sparse)
         return arrays
 
-    def _array(self, tensor: TensorProto, cut: Content | None) -> np.ndarray:
+    def array(self, tensor: TensorProto, where: str, cut: Content | None = None) -> np.ndarray:
+        """A tensor's content; ``where`` names it in messages.  Raises ModelError."""
         dtype = schemas.numpy_dtype(tensor.data_type)
-        where = f"initializer {tensor.name!r}"
         if dtype is None:
             kind = "strings" if tensor.data_type == TensorProto.STRING else f"type {tensor.data_type}"
             raise ModelError(f"{where} holds {kind}; only numbers and bool are translated")

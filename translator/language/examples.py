@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -46,7 +47,10 @@ def input_arrays(example: Example, seed: int = 0) -> dict[str, np.ndarray]:
 def _array(given: Given, random: np.random.Generator) -> np.ndarray:
     dtype = by_name(given.dtype)
     if given.value is not None:
-        return np.broadcast_to(np.array(given.value, dtype), given.shape).copy()
+        listed = np.array(given.value, dtype)
+        if listed.size == math.prod(given.shape):
+            return listed.reshape(given.shape)
+        return np.broadcast_to(listed, given.shape).copy()
     if dtype == BOOL:
         return random.integers(0, 2, given.shape).astype(bool)
     low, high = -1.0 if given.low is None else given.low, 1.0 if given.high is None else given.high

@@ -160,6 +160,8 @@ _NAMES |= {
     "float": "float32",
     "double": "float64",
     "float4e2m1": "float4_e2m1fn",
+    "float6e2m3": "float6_e2m3fn",
+    "float6e3m2": "float6_e3m2fn",
     "float8e8m0": "float8_e8m0fnu",
 }
 
