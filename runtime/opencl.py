@@ -54,6 +54,15 @@ class OpenCLDevice:
 
         return cl.CommandQueue(self.context)
 
+    def profiling(self) -> OpenCLDevice:
+        """The same device and context with a queue that takes the times of what it runs."""
+        import pyopencl as cl
+
+        twin = OpenCLDevice(self.index, self.device, self.fault)
+        twin.context = self.context
+        twin.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        return twin
+
     @property
     def name(self) -> str:
         return self.device.name.strip()

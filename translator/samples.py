@@ -152,6 +152,20 @@ def _evaluate(expression: str, sizes: Mapping[str, int]) -> int:
     return value(tree)
 
 
+def given_sizes(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
+    """The sizes of dynamic dimensions that given inputs have."""
+    sizes: dict[str, int] = {}
+    for value in model_inputs(model):
+        given = inputs.get(value.name)
+        if given is None or given.ndim != len(value.type.tensor_type.shape.dim):
+            continue
+        for axis, size in enumerate(given.shape):
+            name = dimension_name(value, axis)
+            if name is not None:
+                sizes[name] = size
+    return sizes
+
+
 def concrete_shape(value: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """An input's shape with these sizes."""
     shape = []

@@ -31,7 +31,7 @@ from .importer import import_model
 from .localise import first_difference
 from .references import Reference, ReferenceFailure, open_reference
 from .report import Entry
-from .samples import assignments, dimension_name, model_inputs, random_inputs
+from .samples import assignments, given_sizes, model_inputs, random_inputs
 from .workers import Died, run_all
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Check:
         reference = open_reference(settings.against, model, path)
         failure: Exception | None = None
         empty: tuple[dict[str, np.ndarray], dict[str, np.ndarray]] | None = None
-        for sizes in assignments(model, {**self._sizes_given(model), **settings.sizes}):
+        for sizes in assignments(model, {**given_sizes(model, settings.inputs), **settings.sizes}):
             drawn = random_inputs(model, sizes, settings.seed, settings.inputs)
             inputs = {v.name: settings.inputs.get(v.name, drawn.get(v.name)) for v in model_inputs(model)}
             try:
@@ -169,17 +169,6 @@ class Check:
             f"{reference.name} runs with no inputs that were tried ({failure}); "
             "give sizes with --dim or inputs with -i"
         )
-
-    def _sizes_given(self, model: onnx.ModelProto) -> dict[str, int]:
-        """The dynamic dimensions that the given inputs fix."""
-        sizes: dict[str, int] = {}
-        for value in model_inputs(model):
-            given = self.settings.inputs.get(value.name)
-            for axis in range(given.ndim if given is not None else 0):
-                name = dimension_name(value, axis)
-                if given is not None and name is not None:
-                    sizes[name] = given.shape[axis]
-        return sizes
 
     def _compare(
         self,

@@ -8,7 +8,7 @@ import typer
 
 from ...runtime.errors import RuntimeFault
 from ..errors import TranslationError
-from . import compute, translate
+from . import compute, rules, translate
 from .output import FAILED, note, write_json
 
 INTERRUPTED = 130
@@ -18,14 +18,18 @@ app = typer.Typer(
     name="sonnx",
     help="Translate between Apache SINGA and ONNX, both ways, and run both on OpenCL.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    # Off a terminal help is plain text, which also takes half the time.
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(translate.demo)
 app.command()(translate.convert)
 app.command()(translate.check)
+app.command()(compute.run)
+app.command()(compute.inspect)
 app.command()(compute.devices)
+app.add_typer(rules.app, name="rules")
 
 
 def _version(wanted: bool) -> None:
