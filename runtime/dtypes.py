@@ -58,6 +58,8 @@ def _rows() -> list[tuple[type, str, str, str, str | None]]:
         (ml_dtypes.float8_e5m2, "f", "uchar", "float", "float8_e5m2"),
         (ml_dtypes.float8_e5m2fnuz, "f", "uchar", "float", "float8_e5m2fnuz"),
         (ml_dtypes.float8_e8m0fnu, "f", "uchar", "float", "float8_e8m0fnu"),
+        (ml_dtypes.float6_e2m3fn, "f", "uchar", "float", "float6_e2m3fn"),
+        (ml_dtypes.float6_e3m2fn, "f", "uchar", "float", "float6_e3m2fn"),
         (ml_dtypes.float4_e2m1fn, "f", "uchar", "float", "float4_e2m1fn"),
         (np.int8, "i", "char", "char", None),
         (np.int16, "i", "short", "short", None),

@@ -113,20 +113,40 @@ inline uchar encode_float8_e8m0fnu(float value, int saturate, int rounding) {
 #define store_float8_e8m0fnu(p, i, v) ((p)[i] = encode_float8_e8m0fnu(v, 1, 1))
 #endif
 
-// 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; saturates, and NaN is -0.
+// --- 6- and 4-bit floats: neither infinity nor NaN ------------------------------------------------
+//
+// What is too large becomes the largest, NaN becomes -0.  SIGN is the sign's bit, SIGN - 1 the largest code.
+
+#define TINY_FLOAT(NAME, MANTISSA, BIAS, SIGN)                                                            \
+  inline float decode_##NAME(uchar code) {                                                                \
+    const int exponent = (code & (SIGN - 1)) >> MANTISSA, fraction = code & ((1 << MANTISSA) - 1);        \
+    const float value = exponent ? ldexp((float)(fraction + (1 << MANTISSA)), exponent - BIAS - MANTISSA) \
+                                 : ldexp((float)fraction, 1 - BIAS - MANTISSA);                           \
+    return code & SIGN ? -value : value;                                                                  \
+  }                                                                                                       \
+  inline uchar encode_##NAME(float value) {                                                               \
+    if (isnan(value)) return SIGN;                                                                        \
+    const float size = fmin(fabs(value), 64.0f);                                                          \
+    const int exponent = size == 0 ? 1 - BIAS : max(ilogb(size), 1 - BIAS);                               \
+    const int units = convert_int_rte(ldexp(size, MANTISSA - exponent));                                  \
+    const int code = min(units + ((exponent + BIAS - 1) << MANTISSA), SIGN - 1);                          \
+    return (uchar)(as_uint(value) >> 31 ? code | SIGN : code);                                            \
+  }
+
 #ifdef USE_float4_e2m1fn
-inline float decode_float4_e2m1fn(uchar code) {
-  const int exponent = (code >> 1) & 3, fraction = code & 1;
-  const float value = exponent ? ldexp((float)(2 + fraction), exponent - 2) : 0.5f * fraction;
-  return code & 8 ? -value : value;
-}
-inline uchar encode_float4_e2m1fn(float value) {
-  if (isnan(value)) return 8;
-  const uchar sign = (as_uint(value) >> 31) << 3;
-  const float size = fmin(fabs(value), 6.0f);
-  const int exponent = size == 0 ? 0 : max(ilogb(size), 0);
-  return (uchar)((convert_int_rte(ldexp(size, 1 - exponent)) + (exponent << 1)) | sign);
-}
+TINY_FLOAT(float4_e2m1fn, 1, 1, 8)
 #define load_float4_e2m1fn(p, i) decode_float4_e2m1fn((p)[i])
 #define store_float4_e2m1fn(p, i, v) ((p)[i] = encode_float4_e2m1fn(v))
+#endif
+
+#ifdef USE_float6_e2m3fn
+TINY_FLOAT(float6_e2m3fn, 3, 1, 32)
+#define load_float6_e2m3fn(p, i) decode_float6_e2m3fn((p)[i])
+#define store_float6_e2m3fn(p, i, v) ((p)[i] = encode_float6_e2m3fn(v))
+#endif
+
+#ifdef USE_float6_e3m2fn
+TINY_FLOAT(float6_e3m2fn, 2, 3, 32)
+#define load_float6_e3m2fn(p, i) decode_float6_e3m2fn((p)[i])
+#define store_float6_e3m2fn(p, i, v) ((p)[i] = encode_float6_e3m2fn(v))
 #endif

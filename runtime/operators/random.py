@@ -118,13 +118,13 @@ def _dropout(call: Call, build: Builder) -> list[Value]:
     if not call.a.training or not call.a.ratio:
         kept = build("Expand", build.constant(True, np.bool_), shape=x.shape)
         return [build("Identity", x), kept]
-    drawn = build("RandomUniform", shape=x.shape, seed=call.a.seed)
+    drawn = build("RandomUniform", shape=x.shape, seed=None if call.a.seed is None else float(call.a.seed))
     kept = build("GreaterOrEqual", drawn, build.constant(call.a.ratio, np.float32))
     scale = build.constant(1.0 / (1.0 - call.a.ratio), x.dtype)
     return [build("Mul", build("Mul", x, build("Cast", kept, to=x.dtype)), scale), kept]
 
 
 registry.add(
-    "Dropout(x; ratio: float = 0.5, training: int = 0, seed: float?) -> y, mask?",
+    "Dropout(x; ratio: float = 0.5, training: int = 0, seed: int?) -> y, mask?",
     expand=_dropout,
 )

@@ -93,7 +93,9 @@ def _put_type_name(dtype: Any) -> tuple:
 @_lens("type_name", _put_type_name)
 def _get_type_name(name: Any) -> tuple:
     """``to = type_name(name)``: ONNX's name of a data type (``FLOAT``) <-> the type."""
-    if name not in TensorProto.DataType.keys():
+    if name is None:
+        return (None,)
+    if name not in TensorProto.DataType.keys():  # noqa: SIM118 (the enum is no container)
         raise Mismatch(f"{show(name)} is no name of a data type")
     return _get_dtype(TensorProto.DataType.Value(name))
 
