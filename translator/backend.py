@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from ..runtime import opencl
 from ..runtime.executor import Executor
-from ..runtime.graph import Graph
+from ..runtime.graph import Graph, Node, ValueInfo
 from .importer import import_model
 
 
@@ -24,16 +25,28 @@ class SingaRep(BackendRep):
     def __init__(self, graph: Graph, device: Any = None) -> None:
         self.graph = graph
         self.executor = Executor(graph, device)
+        self._parts: dict[tuple, Executor] = {}
 
     def run(self, inputs: Any, **kwargs: Any) -> Any:
         """Compute the model's outputs.
 
         ``inputs``: one array (where the model has one input), a sequence in the order of the
-        inputs, or a mapping by name.  Returns the outputs in order, also by name.
+        inputs, or a mapping by name.  ``last_layers=-1`` leaves the last layer out and gives what
+        would feed it (a layer is what one ONNX node became); ``aux_output`` names values to give
+        as well.  Returns the outputs in order, also by name.
         """
-        results = self.executor.run(self._by_name(inputs))
+        key = (kwargs.get("last_layers"), tuple(kwargs.get("aux_output") or ()))
+        results = self._executor(*key).run(self._by_name(inputs))
         names = list(results)
         return namedtupledict("Outputs", names)(*results.values())
+
+    def _executor(self, last_layers: int | None, auxiliary: tuple[str, ...]) -> Executor:
+        if last_layers is None and not auxiliary:
+            return self.executor
+        key = (last_layers, auxiliary)
+        if key not in self._parts:
+            self._parts[key] = Executor(part(self.graph, last_layers, auxiliary), self.executor.device)
+        return self._parts[key]
 
     def _by_name(self, inputs: Any) -> dict[str, np.ndarray]:
         if isinstance(inputs, Mapping):
@@ -43,6 +56,39 @@ class SingaRep(BackendRep):
         if len(arrays) != len(names):
             raise ValueError(f"the model takes {len(names)} inputs ({', '.join(names)}), got {len(arrays)}")
         return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
+
+
+def part(graph: Graph, last_layers: int | None, auxiliary: Sequence[str] = ()) -> Graph:
+    """The graph with its layers up to ``last_layers`` (as a slice's end) and more outputs.
+
+    Where layers are left out, the outputs are those of the last that stays.  Raises ValueError for
+    a value that is not computed.
+    """
+    layers = _layers(graph)
+    kept = layers if last_layers is None else layers[:last_layers]
+    nodes = [node for layer in kept for node in layer]
+    outputs = list(graph.outputs)
+    if len(kept) < len(layers):
+        outputs = [ValueInfo(name) for name in (nodes[-1].outputs if nodes else []) if name]
+    made = {name for node in nodes for name in node.outputs} | {info.name for info in graph.inputs}
+    for name in auxiliary:
+        if name not in made and name not in graph.states:
+            raise ValueError(f"no value {name!r} is computed; it cannot be an output")
+        outputs.append(ValueInfo(name))
+    return replace(graph, nodes=nodes, outputs=outputs)
+
+
+def _layers(graph: Graph) -> list[list[Node]]:
+    """The nodes, those that one ONNX node became together."""
+    layers: list[list[Node]] = []
+    for node in graph.nodes:
+        group = node.origin.group if node.origin else 0
+        last = layers[-1][0].origin if layers else None
+        if group and last is not None and last.group == group:
+            layers[-1].append(node)
+        else:
+            layers.append([node])
+    return layers
 
 
 class SingaBackend(Backend):

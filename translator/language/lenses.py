@@ -87,6 +87,8 @@ def _get_dtype(code: Any) -> tuple:
 
 
 def _put_type_name(dtype: Any) -> tuple:
+    if dtype is None:
+        return (None,)
     return (TensorProto.DataType.Name(_put_dtype(dtype)[0]),)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import helper
+from onnx import TensorProto, helper
 from sonnx.runtime.graph import Ref
 from sonnx.translator.language.lenses import LENSES
 from sonnx.translator.language.values import Mismatch
@@ -20,6 +20,7 @@ HALVES = st.integers(0, 4).flatmap(
 
 SOURCES = {
     "dtype": st.sampled_from(CODES).map(lambda code: (code,)),
+    "type_name": st.sampled_from(CODES).map(lambda code: (TensorProto.DataType.Name(code),)),
     "flag": st.sampled_from([0, 1]).map(lambda number: (number,)),
     "single": st.integers().map(lambda item: ((item,),)),
     "concat": HALVES,
