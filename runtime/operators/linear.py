@@ -191,7 +191,8 @@ def _matmul_shapes(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     left = a.shape if a.rank > 1 else (1, *a.shape)
     right = b.shape if b.rank > 1 else (*b.shape, 1)
     if left[-1] != right[-2]:
-        raise call.fail(f"{list(a.shape)} and {list(b.shape)} do not multiply: {left[-1]} against {right[-2]}")
+        sizes = f"{left[-1]} against {right[-2]}"
+        raise call.fail(f"shapes {list(a.shape)} and {list(b.shape)} do not multiply: {sizes}")
     return left, right
 
 

@@ -27,7 +27,7 @@ MAXIMUM, AVERAGE, NORM = range(3)
 def _places(call: Call) -> Window:
     x = call.present[0]
     if not 3 <= x.rank <= 2 + RANK:
-        raise call.fail(f"x {list(x.shape)} must have 3 to {2 + RANK} axes: images, channels, and what is pooled")
+        raise call.fail(f"x {list(x.shape)} must have 3 to {2 + RANK} axes: images, channels, places")
     kernel = call.a.kernel_shape
     if len(kernel) != x.rank - 2:
         raise call.fail(f"kernel_shape {list(kernel)} does not fit x {list(x.shape)}")
