@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
 
 from .checker_bindings import occurrences
 from .checker_instances import Instance, is_dtype, mismatch, non_default, of_example
@@ -13,8 +16,9 @@ from .checker_world import World, ranges
 from .compile import CompiledAlternative
 from .errors import Diagnostic, diagnostic, near
 from .lowering import constant_value
+from .patterns import Application
 from .syntax import Apply, Binding, Example, Expression, Literal, Name, Require, Signature, Step, Subgraph
-from .values import Mismatch
+from .values import Mismatch, same
 
 
 @dataclass
@@ -205,7 +209,8 @@ def check_coverage(compiled: CompiledAlternative, shown: Coverage, world: World)
     mapped: set[str] = set()
     if isinstance(side, Signature) and side.inputs is not None:
         yield from _attributes(side, shown.onnx, fixed, compiled)
-        yield from _optional(side, shown.onnx, fixed, compiled)
+        yield from _optional(side, shown.onnx, fixed)
+        yield from _told_apart(side, shown.onnx, fixed)
         mapped = {port.name for port in side.inputs} | {port.variable for port in side.attributes}
     if isinstance(other, Signature) and other.inputs is not None:
         yield from _attributes(other, shown.singa, fixed | mapped, compiled, world)
@@ -233,9 +238,7 @@ def _attributes(
         yield diagnostic("attribute-not-exercised", span, name=port.name)
 
 
-def _optional(
-    side: Signature, instances: Iterable[Instance], fixed: set[str], compiled: CompiledAlternative
-) -> Iterator[Diagnostic]:
+def _optional(side: Signature, instances: Iterable[Instance], fixed: set[str]) -> Iterator[Diagnostic]:
     nodes = [node for instance in instances for node in instance.nodes if node.operator == _base(side)]
     for place, port in enumerate(side.inputs or ()):
         if not (port.optional or port.default is not None) or port.name in fixed:
@@ -245,6 +248,40 @@ def _optional(
             yield diagnostic("input-not-exercised", port.span, name=port.name, state="present")
         elif all(present):
             yield diagnostic("input-not-exercised", port.span, name=port.name, state="absent")
+
+
+def _told_apart(side: Signature, instances: Iterable[Instance], fixed: set[str]) -> Iterator[Diagnostic]:
+    """Attributes (and inputs that are attributes in SINGA) that some example gives unlike values."""
+    rows = [
+        _values(side, node, instance)
+        for instance in instances
+        for node in instance.nodes
+        if node.operator == _base(side)
+    ]
+    ports = [port for port in (*(side.inputs or ()), *side.attributes)]
+    spans = {port.name: port.span for port in ports}
+    free = [name for name in rows[0] if name not in fixed] if rows else []
+    for one, other in combinations(free, 2):
+        if all(same(row[one], row[other]) for row in rows):
+            yield diagnostic("not-told-apart", spans[other], name=other, other=one)
+
+
+def _values(side: Signature, node: Application, instance: Instance) -> dict[str, object]:
+    """The value of each attribute of a node, defaults filled in."""
+    values: dict[str, object] = {}
+    for place, port in enumerate(side.inputs or ()):
+        if port.role == "const":
+            name = node.inputs[place] if place < len(node.inputs) else ""
+            array = instance.constants.get(name)
+            values[port.name] = name or None if array is None else _plain(array)
+    for attribute in side.attributes:
+        given = node.attributes.get(attribute.name)
+        values[attribute.name] = constant_value(attribute.default) if given is None else given
+    return values
+
+
+def _plain(array: np.ndarray) -> object:
+    return tuple(array.reshape(-1).tolist()) if array.ndim else array.item()
 
 
 def _base(side: Signature) -> str:

@@ -76,7 +76,7 @@ def _tidy(lines: Iterable[str]) -> str:
 
 def _item(item: Item) -> tuple[list[str], int]:
     """An item's lines, and how many lines of the source they replace."""
-    tokens = _tokens(item.text)
+    tokens = tokens_of(item.text)
     comments = [comment for comment in _comments(item.text) if comment.line <= (tokens[-1].end_line or 0)]
     units = _units(tokens)
     _attach(comments, units)
@@ -91,7 +91,7 @@ def _item(item: Item) -> tuple[list[str], int]:
     return lines, tokens[-1].end_line or 0
 
 
-def _tokens(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[Token]:
     """Tokens by the parser's own, context-aware lexer; a minus with nothing before it is ``UNARY``."""
     tokens: list[Token] = []
     for token in grammar().parse_interactive(text).iter_parse():

@@ -258,6 +258,11 @@ KINDS: dict[str, ErrorKind] = {
         "no example of this alternative has {name!r} at another value than its default",
         "An attribute that no example sets could be mapped wrongly without a test failing.",
     ),
+    "not-told-apart": ErrorKind(
+        "no example of this alternative tells {name!r} from {other!r}",
+        "Two attributes that have equal values in every example could be exchanged without a test"
+        " failing.",
+    ),
     "input-not-exercised": ErrorKind(
         "no example of this alternative has the input {name!r} {state}",
         "An optional input is shown both present and absent.",

@@ -179,7 +179,7 @@ class Require:
 
 @dataclass(frozen=True)
 class Ignore:
-    """``ignore consumed_inputs "why"``: an ONNX attribute or output with no meaning here."""
+    """``ignore seed "why"``: an ONNX attribute or output with no meaning here."""
 
     name: str
     reason: str
