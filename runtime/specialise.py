@@ -8,13 +8,13 @@ runs, the number is read, and the walk goes on from a copy of its state, once pe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from .control_flow import VISITS, Frame, ReadRequest
 from .errors import OperatorError, RuntimeFault
 from .graph import Graph, Node, Ref
 from .operator import Call, Operator
@@ -23,27 +23,6 @@ from .value import Value
 
 HOST_LIMIT = 1024
 """Elements that shape arithmetic on the host handles at most; more goes to the device."""
-
-
-class ReadRequest(Exception):
-    """The walk needs values that only a run can give."""
-
-    def __init__(self, values: list[Value]) -> None:
-        super().__init__("values must be read from the device")
-        self.values = values
-
-
-@dataclass
-class Frame:
-    """A list of nodes being walked; ``rename`` maps a subgraph's own names to unique ones."""
-
-    nodes: Sequence[Node]
-    position: int = 0
-    prefix: str = ""
-    rename: dict[str, str] = field(default_factory=dict)
-
-    def name(self, name: str) -> str:
-        return self.rename.get(name, name)
 
 
 @dataclass
@@ -102,8 +81,9 @@ class Walk:
         return calls, None
 
     def _visit(self, frame: Frame, node: Node, builder: Builder) -> None:
-        if node.operator == "If":
-            self._branch(frame, node)
+        visit = VISITS.get(node.operator)
+        if visit is not None:
+            visit(self, frame, node, builder)
             return
         inputs = [self._value(frame, node, name) for name in node.inputs]
         attributes = self._attributes(frame, node)
@@ -115,8 +95,10 @@ class Walk:
                 self.environment[frame.name(name)] = value
 
     def _value(self, frame: Frame, node: Node, name: str) -> Value | None:
-        if not name:
-            return None
+        return self.value(frame, node, name) if name else None
+
+    def value(self, frame: Frame, node: Node, name: str) -> Value:
+        """The value of a name in a frame; raises OperatorError where it has none."""
         try:
             return self.environment[frame.name(name)]
         except KeyError:
@@ -135,34 +117,6 @@ class Walk:
         if missing:
             raise ReadRequest(missing)
         return resolved
-
-    def _branch(self, frame: Frame, node: Node) -> None:
-        """Inline the branch that the condition takes."""
-        condition = self._value(frame, node, node.inputs[0])
-        assert condition is not None
-        if condition.host is None:
-            raise ReadRequest([condition])
-        branch = node.attributes["then_branch" if condition.host.reshape(-1)[0] else "else_branch"]
-        self.inline(frame, branch, dict(zip((o.name for o in branch.outputs), node.outputs, strict=False)))
-
-    def inline(self, frame: Frame, graph: Graph, results: dict[str, str]) -> None:
-        """Walk a subgraph's nodes next, its names made unique, its outputs given the names in
-        ``results``; what it captures keeps the name that the graph around it knows."""
-        self.inlined += 1
-        prefix = f"{frame.prefix}{self.inlined}/"
-        rename = dict(frame.rename)
-        own = set(graph.states) | {name for node in graph.nodes for name in node.outputs if name}
-        rename |= {name: prefix + name for name in own}
-        for name, state in graph.states.items():
-            self.environment[rename[name]] = Value(
-                state.array.dtype, state.array.shape, state.array, rename[name]
-            )
-        nodes = list(graph.nodes)
-        for inner, outer in results.items():
-            if outer:
-                nodes.append(Node("Identity", [inner], [prefix + "result/" + outer]))
-                rename[prefix + "result/" + outer] = frame.name(outer)
-        self.frames.append(Frame(nodes, 0, prefix, rename))
 
 
 class Builder:

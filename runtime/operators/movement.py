@@ -177,9 +177,9 @@ def _parts(call: Call) -> tuple[int, list[int]]:
         if sum(parts) != size or min(parts, default=0) < 0:
             raise call.fail(f"parts {parts} do not make up axis {axis} of size {size}")
     else:
-        count = call.a.num_output or wanted
-        if count < 1:
-            raise call.fail(f"num_output is {count}; it must be positive")
+        count = call.a.num_output
+        if count is None or count < 1:
+            raise call.fail(f"num_output is {count}; without parts it must be given and positive")
         each = -(-size // count)
         parts = [max(min(each, size - number * each), 0) for number in range(count)]
     if len(parts) < wanted:

@@ -29,7 +29,11 @@ def test_near_enough(expected: np.ndarray, actual: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("expected", "actual", "told"),
     [
-        (np.float32([1, 2]), np.float32([1, 2.01]), "1 of 2 differ too much; 2.0, expected 2.0"),
+        (
+            np.float32([1, 2]),
+            np.float32([1, 2.01]),
+            "1 of 2 differ too much; 2.009999990463257 at [1], expected 2.0",
+        ),
         (np.float32([1, 2]), np.float32([1, np.nan]), "nan at [1]"),
         (np.float32([np.inf]), np.float32([-np.inf]), "-inf at [0], expected inf"),
         (np.float32([1, np.inf]), np.float32([1, 3]), "3.0 at"),

@@ -28,7 +28,8 @@ def test_a_dimension_has_one_size_wherever_it_is() -> None:
 
 def test_totals_are_sums() -> None:
     inputs = first(
-        "(int64[b, len] ids, int64[b, total] mask, float[b, past] k) => (int64[b, len] y) { y = Identity(ids) }"
+        "(int64[b, len] ids, int64[b, total] mask, float[b, past] k) => (int64[b, len] y)"
+        "{ y = Identity(ids) }"
     )
     assert inputs["mask"].shape[1] == inputs["ids"].shape[1] + inputs["k"].shape[1]
 
