@@ -17,7 +17,7 @@ from ..operators import registry
 from ..specialise import make_call
 from ..tensor import Tensor, to_numpy
 from ..value import Value
-from .gradient import Applied, applied
+from .gradient import Applied, applied, gradients
 
 
 class _TensorValue(Value):
@@ -60,7 +60,7 @@ class TensorBuilder:
     ) -> list[_TensorValue]:
         operator = registry[name]
         call = make_call(operator, list(inputs), attributes, wanted, name)
-        if operator.expand:
+        if operator.expand and name not in gradients:
             return list(operator.expand(call, self))  # type: ignore[arg-type]
         tensors = [None if value is None else value.tensor for value in inputs]
         outputs = eager.apply(name, tensors, _count(call), **attributes)

@@ -40,6 +40,31 @@ def _clip(x: Tensor, y: Tensor, a: SimpleNamespace) -> Tensor:
     return inside
 
 
+def _inside(x: Tensor, bound: float) -> Tensor:
+    return op("Less", op("Abs", x), number(bound, x))
+
+
+def _mish(x: Tensor, y: Tensor, a: SimpleNamespace) -> Tensor:
+    squashed = op("Tanh", op("SoftPlus", x))
+    return squashed + x * (1.0 - squashed * squashed) * op("Sigmoid", x)
+
+
+def _swish(x: Tensor, alpha: float) -> Tensor:
+    share = op("Sigmoid", x * alpha)
+    return share + x * alpha * share * (1.0 - share)
+
+
+def _gelu(x: Tensor, y: Tensor, a: SimpleNamespace) -> Tensor:
+    below = 0.5 + 0.5 * op("Erf", x * math.sqrt(0.5))
+    return below + x * op("Exp", x * x * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
+
+
+def _gelu_tanh(x: Tensor, y: Tensor, a: SimpleNamespace) -> Tensor:
+    scale, cubic = math.sqrt(2.0 / math.pi), 0.044715
+    bent = op("Tanh", (x + x * x * x * cubic) * scale)
+    return 0.5 * (1.0 + bent) + x * (1.0 - bent * bent) * (0.5 * scale) * (1.0 + 3.0 * cubic * x * x)
+
+
 _FACTORS: dict[str, Callable[[Tensor, Tensor, SimpleNamespace], Tensor]] = {
     "Negative": lambda x, y, a: number(-1, x),
     "Abs": lambda x, y, a: op("Sign", x),
@@ -69,6 +94,18 @@ _FACTORS: dict[str, Callable[[Tensor, Tensor, SimpleNamespace], Tensor]] = {
     "SoftSign": lambda x, y, a: 1.0 / op("Pow", 1.0 + op("Abs", x), number(2, x)),
     "HardSigmoid": _hard_sigmoid,
     "Clip": _clip,
+    "HardSwish": lambda x, y, a: _where(
+        _inside(x, 3.0), (2.0 * x + 3.0) * (1.0 / 6.0), _step("Greater", x, 0.0)
+    ),
+    "Mish": _mish,
+    "Swish": lambda x, y, a: _swish(x, a.alpha),
+    "Celu": lambda x, y, a: _where(
+        op("Greater", x, number(0, x)), number(1, x), op("Exp", x * (1.0 / a.alpha))
+    ),
+    "ThresholdedRelu": lambda x, y, a: _step("Greater", x, a.alpha),
+    "Shrink": lambda x, y, a: _step("Less", x, -a.lambd) + _step("Greater", x, a.lambd),
+    "_Gelu_none": _gelu,
+    "_Gelu_tanh": _gelu_tanh,
 }
 
 
@@ -87,6 +124,43 @@ for _name, _factor in _FACTORS.items():
 def _flat(call: Applied, dy: Tensor) -> list[Tensor]:
     """Constant almost everywhere."""
     return [dy * 0.0]
+
+
+@gradient(
+    "Equal",
+    "Less",
+    "LessOrEqual",
+    "Greater",
+    "GreaterOrEqual",
+    "And",
+    "Or",
+    "Xor",
+    "Not",
+    "IsNaN",
+    "IsInf",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "BitwiseNot",
+    "_AtLeast",
+    "_AtMost",
+    "Shape",
+    "Size",
+    "Range",
+    "OneHot",
+    "ArgMax",
+    "ArgMin",
+    "NonZero",
+    "ConstantOfShape",
+    "Fill",
+    "EyeLike",
+    "Hardmax",
+    "RandomUniformLike",
+    "RandomNormalLike",
+)
+def _stepped(call: Applied, *_: Tensor | None) -> list[None]:
+    """What changes in steps, or not with its inputs' values, gives nothing back."""
+    return [None] * len(call.inputs)
 
 
 @gradient("Identity")
@@ -155,7 +229,7 @@ def _choose(call: Applied, dy: Tensor) -> list[Tensor | None]:
     return [None, sum_to(_where(condition, dy, zero), x), sum_to(_where(condition, zero, dy), y)]
 
 
-@gradient("Max", "Min")
+@gradient("Max", "Min", "_Max2", "_Min2")
 def _extreme(call: Applied, dy: Tensor) -> list[Tensor]:
     """The gradient goes to the inputs that are the extreme, in equal shares."""
     xs = [x for x in call.inputs if x is not None]
