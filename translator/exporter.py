@@ -23,6 +23,7 @@ from .language.compile import CompiledAlternative, match_side
 from .language.patterns import Application
 from .language.values import Mismatch, matches_tensor
 from .legalise import casts, make_cast
+from .onnx_graph import used_names
 from .onnx_types import Types
 from .rulebook import Rulebook, load_rulebook
 from .writing import make_attributes, make_tensor, make_value_info, new_model, write_model
@@ -337,7 +338,7 @@ class GraphExporter:
         return proto
 
     def _add(self, proto: onnx.NodeProto) -> None:
-        for name in proto.input:
+        for name in used_names(proto):
             if name in self._constant_nodes and name not in self._written:
                 self._add_constant_node(name)
         for node in (*casts(self, proto), proto):
@@ -353,11 +354,8 @@ class GraphExporter:
 
     def _gather_initializers(self) -> None:
         """Add what the written nodes read of the graph's states, and weights that none reads."""
-        used = {name for node in self.proto.node for name in node.input}
+        used = {name for node in self.proto.node for name in used_names(node)}
         used |= {info.name for info in self.graph.outputs}
-        for node in self.graph.nodes:
-            for inner in node.subgraphs():
-                used |= inner.captures()
         for name, state in self.graph.states.items():
             if name in self._written:
                 continue

@@ -8,7 +8,7 @@ and by the SINGA operator (export).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import metadata, resources
 from pathlib import Path
@@ -105,6 +105,16 @@ class Rulebook:
             found = self._by_singa.get(operator, ())
             self._export_cache[key] = tuple(entry.compiled for entry in found if entry.covers(opset))
         return self._export_cache[key]
+
+    @cached_property
+    def reversible(self) -> Rulebook:
+        """The alternatives that hold in both directions, alone."""
+        rules = [
+            replace(rule, alternatives=both)
+            for rule in self.rules
+            if (both := tuple(a for a in rule.alternatives if a.arrow == "<->"))
+        ]
+        return Rulebook([[RuleFile("", "", tuple(rules))]])
 
     def folding(self, rule: str, opset: int) -> list[CompiledAlternative]:
         """The alternatives that fold a group of SINGA nodes, made by that rule, back into one."""

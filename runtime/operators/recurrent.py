@@ -110,11 +110,15 @@ def _infer(call: Call) -> list[Value]:
 
 
 def _activations(call: Call, cell: Cell) -> dict[str, object]:
-    """The macros F, G and H, and CLIP; where the directions differ, they look at the direction ``d``."""
-    names = call.a.activations or cell.activations * DIRECTIONS[call.a.direction][0]
-    count = len(cell.activations)
-    if len(names) not in (count, count * DIRECTIONS[call.a.direction][0]):
+    """The macros F, G and H, and CLIP; where the directions differ, they look at the direction ``d``.
+
+    Activations for two directions may be given where there is one, as RNN's default in ONNX does.
+    """
+    directions, count = DIRECTIONS[call.a.direction][0], len(cell.activations)
+    names = list(call.a.activations or cell.activations * directions)
+    if len(names) not in (count, count * 2):
         raise call.fail(f"{len(names)} activations are given; {count} for each direction are wanted")
+    names = names[: count * directions]
     alphas, betas = list(call.a.activation_alpha or ()), list(call.a.activation_beta or ())
     chosen = [_expression(call, name, alphas, betas) for name in names]
     if chosen[count:] and chosen[count:] != chosen[:count]:

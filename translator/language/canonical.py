@@ -4,6 +4,7 @@ attributes completed with their defaults, constants by content."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,8 @@ import onnx
 from ...runtime.graph import Graph, Ref
 from ...runtime.operators import registry
 from . import schemas
-from .values import same, show
+from .lenses import LENSES
+from .values import Mismatch, same, show
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,21 @@ def of_singa(graph: Graph) -> list[Line]:
         operator = registry.get(node.operator)
         attributes = {a.name: a.default for a in operator.signature.attributes} if operator else {}
         attributes |= {name: _attribute(value, places) for name, value in node.attributes.items()}
+        _normalise_padding(attributes)
         present = {name: value for name, value in attributes.items() if value is not None}
         inputs = places.inputs(node.inputs)
         lines.append(Line(node.operator, inputs, places.outputs(number, node.outputs), present))
     return lines
+
+
+def _normalise_padding(attributes: dict[str, Any]) -> None:
+    """Padding and odd padding have many forms of one meaning: take the one that an import gives."""
+    if "odd_padding" not in attributes:
+        return
+    lens = LENSES["split_pads"]
+    with suppress(Mismatch):
+        pads = lens.put(attributes["padding"], attributes["odd_padding"])
+        attributes["padding"], attributes["odd_padding"] = lens.get(*pads)
 
 
 def _attribute(value: Any, places: _Places) -> Any:

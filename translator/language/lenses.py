@@ -168,9 +168,9 @@ _lens("reverse", _reversed)(_reversed)
 
 
 def _put_split_pads(padding: Any, odd: Any) -> tuple:
-    if padding is None:
+    if padding is None and odd is None:
         return (None,)
-    padding = _list(padding, "padding")
+    padding = (0,) * (len(_list(odd, "odd padding")) // 2) if padding is None else _list(padding, "padding")
     odd = (0,) * (2 * len(padding)) if odd is None else _list(odd, "odd padding")
     if len(odd) != 2 * len(padding):
         raise Mismatch(f"odd padding {show(odd)} does not fit padding {show(padding)}")
