@@ -87,6 +87,8 @@ class Expander:
             function.CopyFrom(found.function_body)
         else:
             return None
+        defaults = (attribute.default_value for attribute in found.attributes.values())
+        function.attribute_proto.extend(default for default in defaults if default.name)
         return function
 
 

@@ -9,6 +9,10 @@ from .errors import Diagnostic, diagnostic
 from .syntax import Alternative, Block, Rule
 
 
+REFUSED = {"Scan": range(8, 9)}
+"""Versions that nobody need import: Scan's first had a batch axis of its own, and no exporter wrote it."""
+
+
 def anchor(alternative: Alternative) -> str:
     """The ONNX operator that an import recognises the alternative by: the last of a block."""
     side = alternative.side
@@ -31,6 +35,7 @@ def check_ranges(rules: Sequence[Rule], world: World) -> Iterator[Diagnostic]:
 def _import_holes(operator: str, alternatives: Sequence[Alternative], world: World) -> Iterator[Diagnostic]:
     versions = [version for version in world.versions(operator) if not version.deprecated]
     needed = [opset for version in versions for opset in range(version.first, version.last + 1)]
+    needed = [opset for opset in needed if opset not in REFUSED.get(operator, ())]
     missing = [opset for opset in needed if not any(covers(each, opset) for each in alternatives)]
     if not missing:
         return

@@ -26,9 +26,11 @@ class ExampleError(ValueError):
 
 
 def versions(example: Example) -> list[int]:
-    """The opsets in which an example is tested: the ends of its range, and both sides of every
-    change of a schema that it uses."""
-    first, last = example.opset
+    """The opsets in which an example is tested: the ends of its range, from where all of its ONNX
+    operators are there, and both sides of every change of a schema that it uses."""
+    there = [schemas.versions(operator) for operator in (step.operator for step in example.onnx)]
+    first = max([example.opset[0], *(since[0] for since in there if since)])
+    last = example.opset[1]
     last = min(last or schemas.NEWEST, schemas.NEWEST)
     chosen = {first, last}
     for step in example.onnx:
