@@ -34,7 +34,9 @@ class GraphLayer(Layer):
         self._kinds = {name: state.kind for name, state in graph.states.items()}
         for name, state in graph.states.items():
             trains = state.kind == "param" and state.array.dtype.kind in "fV"
-            tensor = Tensor(device=device, data=state.array, requires_grad=trains, stores_grad=trains, name=name)
+            tensor = Tensor(
+                device=device, data=state.array, requires_grad=trains, stores_grad=trains, name=name
+            )
             tensor.fixed = state.kind == "const"
             self.states[name] = tensor
 
@@ -127,7 +129,9 @@ def _apply(node: Node, inputs: Sequence[Tensor | None], attributes: dict[str, An
     if differentiation.recording() and node.operator == "_BatchNorm2d":
         x, scale, bias, mean, var = inputs
         assert mean is not None and var is not None
-        handle = operator_classes.BatchNormHandle(attributes.get("momentum", 0.9), attributes.get("epsilon", 1e-5))
+        handle = operator_classes.BatchNormHandle(
+            attributes.get("momentum", 0.9), attributes.get("epsilon", 1e-5)
+        )
         return (operator_classes._BatchNorm2d(handle, mean, var)(x, scale, bias),)
     if differentiation.recording() and node.operator == "Dropout":
         ratio = float(np.asarray(attributes.get("ratio", 0.5)).reshape(-1)[0])

@@ -68,9 +68,7 @@ def _compare_exactly(name: str, expected: np.ndarray, actual: np.ndarray) -> Dif
     return Difference(name, error, error / max(largest, 1.0), problem)
 
 
-def _compare_floats(
-    name: str, expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance
-) -> Difference:
+def _compare_floats(name: str, expected: np.ndarray, actual: np.ndarray, tolerance: Tolerance) -> Difference:
     rtol, atol = tolerance.of(expected.dtype)
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     want, got = expected.astype(wide).reshape(-1), actual.astype(wide).reshape(-1)

@@ -62,10 +62,14 @@ def _pooling(call: Call, emit: Emit) -> None:
 
 
 registry.add(
-    f"ConvInputGradient(dy, W; shape: ints, group: int = 1, {_GEOMETRY}) -> dx", infer=_shaped, lower=_conv_input
+    f"ConvInputGradient(dy, W; shape: ints, group: int = 1, {_GEOMETRY}) -> dx",
+    infer=_shaped,
+    lower=_conv_input,
 )
 registry.add(
-    f"ConvWeightGradient(x, dy; shape: ints, group: int = 1, {_GEOMETRY}) -> dW", infer=_shaped, lower=_conv_weight
+    f"ConvWeightGradient(x, dy; shape: ints, group: int = 1, {_GEOMETRY}) -> dW",
+    infer=_shaped,
+    lower=_conv_weight,
 )
 registry.add(
     f"PoolingGradient(x, y, dy; is_max: int = 1, ceil_mode: int = 0, count_include_pad: int = 0, {_GEOMETRY}) -> dx",

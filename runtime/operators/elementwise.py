@@ -79,7 +79,11 @@ _UNARY: list[_Row] = [
         ),
         None,
     ),
-    ("Elu(x; alpha: float = 1.0) -> y", Pointwise("(x < 0 ? alpha * expm1(x) : x)", parameters=("alpha",)), None),
+    (
+        "Elu(x; alpha: float = 1.0) -> y",
+        Pointwise("(x < 0 ? alpha * expm1(x) : x)", parameters=("alpha",)),
+        None,
+    ),
     (
         "Celu(x; alpha: float = 1.0) -> y",
         Pointwise("(fmax(x, (C)0) + fmin((C)0, alpha * expm1(x / alpha)))", parameters=("alpha",)),
@@ -110,19 +114,29 @@ _UNARY: list[_Row] = [
         ),
         None,
     ),
-    ("Swish(x; alpha: float = 1.0) -> y", Pointwise("(x / ((C)1 + exp(-alpha * x)))", parameters=("alpha",)), None),
+    (
+        "Swish(x; alpha: float = 1.0) -> y",
+        Pointwise("(x / ((C)1 + exp(-alpha * x)))", parameters=("alpha",)),
+        None,
+    ),
 ]
 
 _GELU = {
     "none": Pointwise("((C)0.5 * x * ((C)1 + erf(x * (C)0.70710678118654752440)))"),
-    "tanh": Pointwise("((C)0.5 * x * ((C)1 + tanh((C)0.79788456080286535588 * (x + (C)0.044715 * x * x * x))))"),
+    "tanh": Pointwise(
+        "((C)0.5 * x * ((C)1 + tanh((C)0.79788456080286535588 * (x + (C)0.044715 * x * x * x))))"
+    ),
 }
 
 _BINARY: list[_Row] = [
     ("Add(a, b) -> y", Pointwise("a + b"), _with(np.add)),
     ("Sub(a, b) -> y", Pointwise("a - b"), _with(np.subtract)),
     ("Mul(a, b) -> y", Pointwise("a * b"), _with(np.multiply)),
-    ("Div(a, b) -> y", Pointwise("a / b", "integer_division(a, b)", helpers=("division",)), _with(_integer_divide)),
+    (
+        "Div(a, b) -> y",
+        Pointwise("a / b", "integer_division(a, b)", helpers=("division",)),
+        _with(_integer_divide),
+    ),
     ("PRelu(x, slope) -> y", Pointwise("(x < 0 ? slope * x : x)"), None),
 ]
 
@@ -172,7 +186,9 @@ def _power_type(call: Call) -> np.dtype:
 
 
 registry.add(
-    "_FloatPow(a, b) -> y", pointwise=Pointwise("pow(a, b)", compute=_power_type, result=_first), host=_with(np.power)
+    "_FloatPow(a, b) -> y",
+    pointwise=Pointwise("pow(a, b)", compute=_power_type, result=_first),
+    host=_with(np.power),
 )
 registry.add(
     "_IntegerPow(a, b) -> y",

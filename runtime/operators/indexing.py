@@ -187,9 +187,7 @@ def _lower_gather_nd(call: Call, emit: Emit) -> None:
         take_rows(emit, x, _tuple_rows(emit, x, indices, call.a.batch_dims), y, math.prod(rest))
 
 
-registry.add(
-    "GatherND(x, indices; batch_dims: int = 0) -> y", infer=_infer_gather_nd, lower=_lower_gather_nd
-)
+registry.add("GatherND(x, indices; batch_dims: int = 0) -> y", infer=_infer_gather_nd, lower=_lower_gather_nd)
 
 
 def _expand_embedding(call: Call, build: Builder) -> Sequence[Value]:

@@ -67,8 +67,6 @@ def _branches(call: Call) -> np.dtype:
 
 registry.add(
     "Where(condition, x, y) -> z",
-    pointwise=Pointwise(
-        "(condition ? x : y)", compute=_branches, conditions=("condition",)
-    ),
+    pointwise=Pointwise("(condition ? x : y)", compute=_branches, conditions=("condition",)),
     host=lambda call: [np.where(*(value.host for value in call.present))],
 )

@@ -30,7 +30,9 @@ def _spread(call: Call, build: Builder, factor: Value, x: Value) -> Value:
             f"scales of shape {list(factor.shape)} do not fit {list(x.shape)} in blocks of {block} along {axis}"
         )
     before, after = factor.shape[: axis + 1], factor.shape[axis + 1 :]
-    repeated = build("Expand", build("Reshape", factor, shape=(*before, 1, *after)), shape=(*before, block, *after))
+    repeated = build(
+        "Expand", build("Reshape", factor, shape=(*before, 1, *after)), shape=(*before, block, *after)
+    )
     whole = build("Reshape", repeated, shape=(*before[:-1], before[-1] * block, *after))
     return build("Slice", whole, starts=(0,), ends=(x.shape[axis],), axes=(axis,), steps=(1,))
 
@@ -40,7 +42,9 @@ def _quantize(call: Call, build: Builder) -> list[Value]:
     assert x is not None and scale is not None
     target = call.a.output_dtype or (zero.dtype if zero is not None else np.dtype(np.uint8))
     precision = call.a.precision or (scale.dtype if is_float(scale.dtype) else FLOAT32)
-    divided = build("Div", build("Cast", x, to=precision), build("Cast", _spread(call, build, scale, x), to=precision))
+    divided = build(
+        "Div", build("Cast", x, to=precision), build("Cast", _spread(call, build, scale, x), to=precision)
+    )
     if is_float(target):
         shifted = divided
         if zero is not None:

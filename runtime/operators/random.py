@@ -33,7 +33,9 @@ def _seed(call: Call, emit: Emit) -> Value:
     return value
 
 
-def _draw(call: Call, emit: Emit, kernel: str, arguments: Sequence[Value | int | float], **roles: np.dtype) -> None:
+def _draw(
+    call: Call, emit: Emit, kernel: str, arguments: Sequence[Value | int | float], **roles: np.dtype
+) -> None:
     seed, y = _seed(call, emit), call.outputs[0]
     types = {"Y": y.dtype, **roles}
     emit.map("random.cl", kernel, y.size, [seed, *_around(y, arguments)], types=types)

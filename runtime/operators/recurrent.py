@@ -190,9 +190,7 @@ def _defines(call: Call, sizes: Sizes, cell: Cell, width: int) -> dict[str, obje
     return defines | {name: 1 for name, on in flags.items() if on}
 
 
-def _input_gates(
-    call: Call, emit: Emit, sizes: Sizes, cell: Cell, compute: np.dtype, width: int
-) -> Value:
+def _input_gates(call: Call, emit: Emit, sizes: Sizes, cell: Cell, compute: np.dtype, width: int) -> Value:
     """What the input and its bias give to every gate of every step: [directions, rows of X, gates]."""
     x, w, _, b = call.inputs[:4]
     assert x is not None and w is not None

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lark import Token
-
 from sonnx.translator.language.conditions import CONSTANTS, TENSOR_CONDITIONS, VALUE_CONDITIONS
 from sonnx.translator.language.format import tokens_of
 from sonnx.translator.language.lenses import LENSES

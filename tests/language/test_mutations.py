@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-
+from mutation import Mutant, mutants
 from sonnx.translator.language.checker import check
 from sonnx.translator.language.checker_ranges import anchor
 from sonnx.translator.language.errors import RuleSyntaxError
@@ -16,8 +16,6 @@ from sonnx.translator.language.parser import parse
 from sonnx.translator.language.schemas import split
 from sonnx.translator.language.syntax import Block, Rule, RuleFile
 from sonnx.translator.rulebook import Rulebook
-
-from mutation import Mutant, mutants
 
 COUNT, SEED, SHARE = 350, 20240229, 0.97
 
@@ -75,7 +73,9 @@ def _reduced(files_: Sequence[RuleFile], touched: set[str]) -> list[RuleFile]:
     for file in files_:
         rules = tuple(rule for rule in file.rules if _operators(rule) & touched)
         operators = set().union(*map(_operators, rules)) if rules else set()
-        examples = tuple(example for example in file.examples if operators_of(example) & (operators | touched))
+        examples = tuple(
+            example for example in file.examples if operators_of(example) & (operators | touched)
+        )
         reduced.append(RuleFile(file.path, file.text, rules, examples))
     return reduced
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx.external_data_helper import convert_model_to_external_data
+from small_models import small, with_weights, write
 from sonnx.translator import convert, load
 from sonnx.translator.convert import JOURNAL, Settings, convert_all, plan_jobs
 from sonnx.translator.files import find_models, is_singa, remove_unfinished
 from sonnx.translator.report import Entry
-
-from small_models import small, with_weights, write
 
 
 @pytest.fixture

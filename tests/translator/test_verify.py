@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_models import WRONG_RULE, small, with_weights, write
 from sonnx.translator.comparison import Tolerance
 from sonnx.translator.demo import light_models, light_settings
 from sonnx.translator.files import read_graph, write_graph
 from sonnx.translator.report import Entry
 from sonnx.translator.verify import Job, Settings, check_all, check_model
-
-from small_models import WRONG_RULE, small, with_weights, write
 
 
 @pytest.fixture

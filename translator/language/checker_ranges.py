@@ -8,7 +8,6 @@ from .checker_world import World, ranges
 from .errors import Diagnostic, diagnostic
 from .syntax import Alternative, Block, Rule
 
-
 REFUSED = {"Scan": range(8, 9)}
 """Versions that nobody need import: Scan's first had a batch axis of its own, and no exporter wrote it."""
 

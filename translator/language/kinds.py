@@ -260,8 +260,7 @@ KINDS: dict[str, ErrorKind] = {
     ),
     "not-told-apart": ErrorKind(
         "no example of this alternative tells {name!r} from {other!r}",
-        "Two attributes that have equal values in every example could be exchanged without a test"
-        " failing.",
+        "Two attributes that have equal values in every example could be exchanged without a test failing.",
     ),
     "input-not-exercised": ErrorKind(
         "no example of this alternative has the input {name!r} {state}",
