@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from . import eager
 from . import tensor as tensor_module
@@ -35,7 +35,7 @@ class Operator:
     giving one gradient (or None) for each input.
     """
 
-    _count: Counter[str] = Counter()
+    _count: ClassVar[Counter[str]] = Counter()
 
     def __init__(self, name: str | None = None) -> None:
         kind = type(self).__name__

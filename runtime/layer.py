@@ -137,7 +137,7 @@ class Linear(Layer):
     def forward(self, x: Tensor) -> Tensor:
         if x.shape[-1] != self.W.shape[0]:
             raise InputError(
-                f"layer {self.name or 'Linear'}: x has {x.shape[-1]} features, W is made for {self.W.shape[0]}"
+                f"layer {self.name or 'Linear'}: x has {x.shape[-1]} features, W takes {self.W.shape[0]}"
             )
         y = autograd.matmul(x, self.W)
         if not self.bias:

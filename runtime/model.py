@@ -118,7 +118,7 @@ class Model(layer.Layer):
         for name, array in arrays.items():
             if array.shape != own[name].shape:
                 raise InputError(
-                    f"{fpath}: state {name!r} has shape {list(array.shape)}, the model's {list(own[name].shape)}"
+                    f"{fpath}: {name!r} has shape {list(array.shape)}, its model {list(own[name].shape)}"
                 )
         for name, array in arrays.items():
             own[name].copy_from_numpy(array)

@@ -118,8 +118,17 @@ def _class(name: str, takes: dict[str, Any], **members: Any) -> type[Builtin]:
         bound.apply_defaults()
         self.given = dict(bound.arguments)
 
-    return type(name, (Builtin,), {"operator": name, "__init__": __init__, "__signature__": signature,
-                                   "__doc__": f"SINGA's {name}{signature}.", **members})  # fmt: skip
+    return type(
+        name,
+        (Builtin,),
+        {
+            "operator": name,
+            "__init__": __init__,
+            "__signature__": signature,
+            "__doc__": f"SINGA's {name}{signature}.",
+            **members,
+        },
+    )
 
 
 def _boolean_forward(self: Builtin, *xs: Tensor) -> Tensor:
@@ -374,9 +383,15 @@ class _Conv2d(Builtin):
 
     def __init__(self, handle: ConvHandle, odd_padding: Sequence[int] = (0, 0, 0, 0)) -> None:
         super().__init__()
-        self.given = {"kernel_shape": handle.kernel_size, "strides": handle.stride, "padding": handle.padding,
-                      "odd_padding": tuple(odd_padding) if any(odd_padding) else None,
-                      "dilation": handle.dilation, "group": handle.group, "pad_mode": handle.pad_mode}  # fmt: skip
+        self.given = {
+            "kernel_shape": handle.kernel_size,
+            "strides": handle.stride,
+            "padding": handle.padding,
+            "odd_padding": tuple(odd_padding) if any(odd_padding) else None,
+            "dilation": handle.dilation,
+            "group": handle.group,
+            "pad_mode": handle.pad_mode,
+        }
 
 
 class _Pooling2d(Builtin):
@@ -384,9 +399,14 @@ class _Pooling2d(Builtin):
 
     def __init__(self, handle: PoolingHandle, odd_padding: Sequence[int] = (0, 0, 0, 0)) -> None:
         super().__init__()
-        self.given = {"kernel_shape": handle.kernel_size, "strides": handle.stride, "padding": handle.padding,
-                      "odd_padding": tuple(odd_padding) if any(odd_padding) else None,
-                      "is_max": int(handle.is_max), "pad_mode": handle.pad_mode}  # fmt: skip
+        self.given = {
+            "kernel_shape": handle.kernel_size,
+            "strides": handle.stride,
+            "padding": handle.padding,
+            "odd_padding": tuple(odd_padding) if any(odd_padding) else None,
+            "is_max": int(handle.is_max),
+            "pad_mode": handle.pad_mode,
+        }
 
 
 class _BatchNorm2d(Builtin):

@@ -12,8 +12,10 @@ from .gradient import Applied, gradient, op
 def _convolution(call: Applied, dy: Tensor) -> list[Tensor | None]:
     x, weight, *rest = call.inputs
     assert x is not None and weight is not None
-    geometry = {name: getattr(call.a, name)
-                for name in ("kernel_shape", "strides", "padding", "odd_padding", "dilation", "group", "pad_mode")}  # fmt: skip
+    geometry = {
+        name: getattr(call.a, name)
+        for name in ("kernel_shape", "strides", "padding", "odd_padding", "dilation", "group", "pad_mode")
+    }
     dx = op("ConvInputGradient", dy, weight, shape=x.shape, **geometry)
     dw = op("ConvWeightGradient", x, dy, shape=weight.shape, **geometry)
     axes = (0, *range(2, dy.ndim()))
@@ -22,9 +24,20 @@ def _convolution(call: Applied, dy: Tensor) -> list[Tensor | None]:
 
 @gradient("_Pooling2d")
 def _pooling(call: Applied, dy: Tensor, *_: Tensor | None) -> list[Tensor]:
-    geometry = {name: getattr(call.a, name)
-                for name in ("kernel_shape", "strides", "padding", "odd_padding", "dilation", "pad_mode", "ceil_mode",
-                             "count_include_pad", "is_max")}  # fmt: skip
+    geometry = {
+        name: getattr(call.a, name)
+        for name in (
+            "kernel_shape",
+            "strides",
+            "padding",
+            "odd_padding",
+            "dilation",
+            "pad_mode",
+            "ceil_mode",
+            "count_include_pad",
+            "is_max",
+        )
+    }
     return [op("PoolingGradient", call.x, call.y, dy, **geometry)]
 
 

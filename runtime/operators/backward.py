@@ -72,7 +72,8 @@ registry.add(
     lower=_conv_weight,
 )
 registry.add(
-    f"PoolingGradient(x, y, dy; is_max: int = 1, ceil_mode: int = 0, count_include_pad: int = 0, {_GEOMETRY}) -> dx",
+    f"PoolingGradient(x, y, dy; is_max: int = 1, ceil_mode: int = 0, "
+    f"count_include_pad: int = 0, {_GEOMETRY}) -> dx",
     infer=lambda call: [Value(call.present[0].dtype, call.present[0].shape)],
     lower=_pooling,
 )

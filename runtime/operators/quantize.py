@@ -27,7 +27,7 @@ def _spread(call: Call, build: Builder, factor: Value, x: Value) -> Value:
     block = call.a.block_size
     if factor.rank != x.rank or block <= 0 or -(-x.shape[axis] // block) != factor.shape[axis]:
         raise call.fail(
-            f"scales of shape {list(factor.shape)} do not fit {list(x.shape)} in blocks of {block} along {axis}"
+            f"scales {list(factor.shape)} do not fit {list(x.shape)} in blocks of {block} along {axis}"
         )
     before, after = factor.shape[: axis + 1], factor.shape[axis + 1 :]
     repeated = build(

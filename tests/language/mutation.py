@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lark import Token
 from sonnx.translator.language.conditions import CONSTANTS, TENSOR_CONDITIONS, VALUE_CONDITIONS
@@ -83,7 +84,7 @@ def _names(tokens: Sequence[Token], chance: random.Random) -> Iterator[Change]:
 
 def _defaults(tokens: Sequence[Token], chance: random.Random) -> Iterator[Change]:
     """A number or a text after ``=`` becomes another."""
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if before.type not in ("EQUAL", "UNARY"):
             continue
         if token.type == "NUMBER":
@@ -148,7 +149,7 @@ def _arrows(tokens: Sequence[Token], chance: random.Random) -> Iterator[Change]:
 
 def _lenses(tokens: Sequence[Token], chance: random.Random) -> Iterator[Change]:
     """A lens or a condition function becomes another."""
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         if following.type != "LPAR":
             continue
         for table in (LENSES, {**TENSOR_CONDITIONS, **VALUE_CONDITIONS}):
