@@ -108,6 +108,11 @@ class Importer:
         return GraphImporter(self, onnx_graph).run()
 
 
+_CONVERTIBLE = {
+    getattr(onnx.AttributeProto, name) for name in ("INT", "FLOAT", "STRING", "INTS", "FLOATS", "STRINGS")
+}
+
+
 class GraphImporter:
     """One graph being translated: the ``Context`` in which its nodes are matched."""
 
@@ -262,10 +267,16 @@ class GraphImporter:
         return Application(node.op_type, list(node.input), list(node.output), attributes, domain, node.name)
 
     def _attribute(self, node: onnx.NodeProto, attribute: onnx.AttributeProto) -> Any:
+        where = f"attribute {attribute.name!r} of {describe_node(node)}"
+        declared = schemas.attribute_types(node.op_type, self.opset(node.domain), node.domain)
+        if not _may_be(attribute.type, declared.get(attribute.name, attribute.type)):
+            raise ModelError(
+                f"{where} is of type {_type_name(attribute.type)}, and ONNX declares "
+                f"{_type_name(declared[attribute.name])}"
+            )
         if attribute.type == onnx.AttributeProto.GRAPH:
             inner = OnnxGraph(self.importer.source, attribute.g, self.source)
             return self.importer.graph(inner)
-        where = f"attribute {attribute.name!r} of {describe_node(node)}"
         if attribute.type == onnx.AttributeProto.TENSOR:
             return self.importer.source.weights.array(attribute.t, where)
         try:
@@ -354,6 +365,16 @@ class GraphImporter:
         except Mismatch:
             return False
         return True
+
+
+def _may_be(written: int, declared: int) -> bool:
+    """Whether an attribute may be written as a type: numbers, lists and texts convert (old exporters
+    wrote one for another), what is a message of its own does not."""
+    return written == declared or {written, declared} <= _CONVERTIBLE
+
+
+def _type_name(kind: int) -> str:
+    return onnx.AttributeProto.AttributeType.Name(kind)
 
 
 def _origin(

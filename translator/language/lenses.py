@@ -14,6 +14,7 @@ through unchanged.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -51,10 +52,23 @@ def _lens(name: str, put: Callable[..., tuple], **shape: Any) -> Callable[[Calla
     """Register ``get`` under ``name`` with its inverse."""
 
     def register(get: Callable[..., tuple]) -> Callable[..., tuple]:
-        LENSES[name] = Lens(name, get, put, **shape)
+        LENSES[name] = Lens(name, _within_domain(name, get), _within_domain(name, put), **shape)
         return get
 
     return register
+
+
+def _within_domain(name: str, function: Callable[..., tuple]) -> Callable[..., tuple]:
+    """The function, with a value of a type that it was not made for outside of its domain."""
+
+    @functools.wraps(function)
+    def run(*values: Any) -> tuple:
+        try:
+            return function(*values)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Mismatch(f"{name} cannot take {', '.join(map(show, values))}: {error}") from None
+
+    return run
 
 
 def _list(value: Any, what: str) -> tuple:
