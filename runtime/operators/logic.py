@@ -43,13 +43,12 @@ for _name, _expression in {"BitwiseAnd": "a & b", "BitwiseOr": "a | b", "Bitwise
     registry.add(f"{_name}(a, b) -> y", pointwise=Pointwise("(C)0", _expression))
 registry.add("BitwiseNot(x) -> y", pointwise=Pointwise("(C)0", "~x"))
 
-# A shift by the type's width or more leaves nothing (C leaves it undefined).
-_SHIFTS = {"LEFT": "<<", "RIGHT": ">>"}
-for _name, _sign in _SHIFTS.items():
-    registry.add(
-        f"_Shift{_name}(a, b) -> y",
-        pointwise=Pointwise("(C)0", f"(b >= (C)(8 * sizeof(C)) ? (C)0 : (C)(a {_sign} b))"),
-    )
+# A shift by a negative number, or by the type's width or more (C leaves both undefined), leaves what
+# the sign fills (ONNX BitShift 28).
+_SHIFTS = {"LEFT": ("<<", "0"), "RIGHT": (">>", "a < 0 ? -1 : 0")}
+for _name, (_sign, _filled) in _SHIFTS.items():
+    _expression = f"(b < 0 || b >= (C)(8 * sizeof(C)) ? (C)({_filled}) : (C)(a {_sign} b))"
+    registry.add(f"_Shift{_name}(a, b) -> y", pointwise=Pointwise("(C)0", _expression))
 
 
 def _shift(call: Call, build: Builder) -> list[Value]:

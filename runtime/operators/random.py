@@ -50,7 +50,7 @@ def _around(y: Value, arguments: Sequence[Value | int | float]) -> list[Value | 
 
 
 def _of_shape(call: Call) -> list[Value]:
-    return [Value(call.a.dtype or dtypes.FLOAT32, call.a.shape)]
+    return [Value(call.a.dtype, call.a.shape)]
 
 
 def _like(call: Call) -> list[Value]:
@@ -66,12 +66,18 @@ def _normal(call: Call, emit: Emit) -> None:
     _draw(call, emit, "normal", [float(call.a.mean), float(call.a.scale)])
 
 
-_UNIFORM = "low: float = 0.0, high: float = 1.0, seed: float?, dtype: dtype?"
-_NORMAL = "mean: float = 0.0, scale: float = 1.0, seed: float?, dtype: dtype?"
-registry.add(f"RandomUniform(; shape: ints, {_UNIFORM}) -> y", infer=_of_shape, lower=_uniform)
-registry.add(f"RandomNormal(; shape: ints, {_NORMAL}) -> y", infer=_of_shape, lower=_normal)
-registry.add(f"RandomUniformLike(x; {_UNIFORM}) -> y", infer=_like, lower=_uniform)
-registry.add(f"RandomNormalLike(x; {_NORMAL}) -> y", infer=_like, lower=_normal)
+_UNIFORM = "low: float = 0.0, high: float = 1.0, seed: float?"
+_NORMAL = "mean: float = 0.0, scale: float = 1.0, seed: float?"
+registry.add(
+    f"RandomUniform(; shape: ints, {_UNIFORM}, dtype: dtype = 'float32') -> y",
+    infer=_of_shape,
+    lower=_uniform,
+)
+registry.add(
+    f"RandomNormal(; shape: ints, {_NORMAL}, dtype: dtype = 'float32') -> y", infer=_of_shape, lower=_normal
+)
+registry.add(f"RandomUniformLike(x; {_UNIFORM}, dtype: dtype?) -> y", infer=_like, lower=_uniform)
+registry.add(f"RandomNormalLike(x; {_NORMAL}, dtype: dtype?) -> y", infer=_like, lower=_normal)
 
 
 def _bernoulli(call: Call, emit: Emit) -> None:
@@ -86,7 +92,7 @@ def _multinomial_infer(call: Call) -> list[Value]:
     x = call.present[0]
     if x.rank != 2:
         raise call.fail(f"takes log-probabilities [batch, classes], got shape {list(x.shape)}")
-    return [Value(call.a.dtype or dtypes.INT32, (x.shape[0], call.a.sample_size))]
+    return [Value(call.a.dtype, (x.shape[0], call.a.sample_size))]
 
 
 def _multinomial(call: Call, emit: Emit) -> None:
@@ -95,7 +101,7 @@ def _multinomial(call: Call, emit: Emit) -> None:
 
 
 registry.add(
-    "Multinomial(x; sample_size: int = 1, seed: float?, dtype: dtype?) -> y",
+    "Multinomial(x; sample_size: int = 1, seed: float?, dtype: dtype = 'int32') -> y",
     infer=_multinomial_infer,
     lower=_multinomial,
 )
