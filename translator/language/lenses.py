@@ -124,7 +124,7 @@ def _put_flag(flag: Any) -> tuple:
     return (int(flag),)
 
 
-@_lens("flag", _put_flag)
+@_lens("flag", _put_flag, refs=True)
 def _get_flag(number: Any) -> tuple:
     """``on = flag(number)``: 0 or 1 <-> false or true."""
     if number is None:
