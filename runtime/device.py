@@ -59,7 +59,7 @@ class Device:
 
 
 @cache
-def _wrap(device: opencl.OpenCLDevice) -> Device:
+def wrap(device: opencl.OpenCLDevice) -> Device:
     return Device(device)
 
 
@@ -108,7 +108,7 @@ def device_query(id: int, verbose: bool = False) -> dict[str, Any]:
 
 def create_cpu_device() -> Device:
     """The best CPU device."""
-    return _wrap(opencl.choose("cpu"))
+    return wrap(opencl.choose("cpu"))
 
 
 def create_cuda_gpu() -> Device:
@@ -121,19 +121,19 @@ def create_cuda_gpus(num: int) -> list[Device]:
     ordered = sorted(_usable(), key=lambda entry: entry.kind != "gpu")
     if num > len(ordered):
         raise opencl.NoDeviceError(f"{num} devices are asked for, {len(ordered)} can be used")
-    return [_wrap(entry) for entry in ordered[:num]]
+    return [wrap(entry) for entry in ordered[:num]]
 
 
 def create_cuda_gpus_on(device_ids: list[int]) -> list[Device]:
     """The devices of those indices."""
-    return [_wrap(_by_index(index)) for index in device_ids]
+    return [wrap(_by_index(index)) for index in device_ids]
 
 
 def create_cuda_gpu_on(device_id: int) -> Device:
     """The device of that index; the best one where a script written for CUDA names a card that this
     machine does not have."""
     usable = {entry.index: entry for entry in _usable()}
-    return _wrap(usable[device_id]) if device_id in usable else get_default_device()
+    return wrap(usable[device_id]) if device_id in usable else get_default_device()
 
 
 def create_opencl_device() -> Device:
@@ -143,7 +143,7 @@ def create_opencl_device() -> Device:
 
 def get_default_device() -> Device:
     """The device used where none is named (``SONNX_DEVICE`` chooses)."""
-    return _wrap(opencl.choose())
+    return wrap(opencl.choose())
 
 
 def enable_lazy_alloc(enable: bool) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import tensor as _tensor
 from .differentiation import Builtin, Operator, recording
+from .eager import apply
 from .errors import InputError
 from .random import keep_mask
 from .tensor import Tensor
@@ -330,7 +331,7 @@ class Dropout(Operator):
     def forward(self, x: Tensor) -> Tensor:
         if not recording() or not self.ratio:
             self.mask = None
-            return x.clone()
+            return apply("Dropout", [x], ratio=self.ratio)[0]
         self.mask = keep_mask(x, self.ratio) * (1.0 / (1.0 - self.ratio))
         return x * self.mask
 
@@ -419,13 +420,16 @@ class _BatchNorm2d(Builtin):
     ) -> None:
         super().__init__(name)
         self.running_mean, self.running_var = running_mean, running_var
-        self.given = {"momentum": handle.factor, "epsilon": handle.epsilon, "unbiased": 1}
+        self.given = {"momentum": handle.factor, "epsilon": handle.epsilon}
 
     def output_count(self) -> int:
         return 3 if recording() else 1
 
     def forward(self, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-        self.given["training"] = int(recording())
+        if recording():
+            self.given |= {"training": 1, "unbiased": 1}
+        else:
+            self.given = {name: self.given[name] for name in ("momentum", "epsilon")}
         result = super().forward(x, scale, bias, self.running_mean, self.running_var)
         if not isinstance(result, tuple):
             return result

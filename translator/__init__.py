@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .archive import load, save
-    from .backend import SingaBackend, SingaRep, prepare
+    from .backend import SingaBackend, SingaRep, prepare, run_model, run_node, supports_device
     from .errors import ModelError, RuleError, TranslationError, UnsupportedError
     from .exporter import export_file, export_model
+    from .frontend import SingaFrontend, to_onnx
     from .importer import import_model
+    from .model import SONNXModel
 
 _HOMES = {
     "ModelError": "errors",
     "RuleError": "errors",
+    "SONNXModel": "model",
     "SingaBackend": "backend",
+    "SingaFrontend": "frontend",
     "SingaRep": "backend",
     "TranslationError": "errors",
     "UnsupportedError": "errors",
@@ -24,13 +28,19 @@ _HOMES = {
     "import_model": "importer",
     "load": "archive",
     "prepare": "backend",
+    "run_model": "backend",
+    "run_node": "backend",
     "save": "archive",
+    "supports_device": "backend",
+    "to_onnx": "frontend",
 }
 
 __all__ = [
     "ModelError",
     "RuleError",
+    "SONNXModel",
     "SingaBackend",
+    "SingaFrontend",
     "SingaRep",
     "TranslationError",
     "UnsupportedError",
@@ -39,7 +49,11 @@ __all__ = [
     "import_model",
     "load",
     "prepare",
+    "run_model",
+    "run_node",
     "save",
+    "supports_device",
+    "to_onnx",
 ]
 
 

@@ -64,11 +64,11 @@ def part(graph: Graph, last_layers: int | None, auxiliary: Sequence[str] = ()) -
     Where layers are left out, the outputs are those of the last that stays.  Raises ValueError for
     a value that is not computed.
     """
-    layers = _layers(graph)
-    kept = layers if last_layers is None else layers[:last_layers]
+    found = layers(graph)
+    kept = found if last_layers is None else found[:last_layers]
     nodes = [node for layer in kept for node in layer]
     outputs = list(graph.outputs)
-    if len(kept) < len(layers):
+    if len(kept) < len(found):
         outputs = [ValueInfo(name) for name in (nodes[-1].outputs if nodes else []) if name]
     made = {name for node in nodes for name in node.outputs} | {info.name for info in graph.inputs}
     for name in auxiliary:
@@ -78,17 +78,17 @@ def part(graph: Graph, last_layers: int | None, auxiliary: Sequence[str] = ()) -
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
-def _layers(graph: Graph) -> list[list[Node]]:
+def layers(graph: Graph) -> list[list[Node]]:
     """The nodes, those that one ONNX node became together."""
-    layers: list[list[Node]] = []
+    found: list[list[Node]] = []
     for node in graph.nodes:
         group = node.origin.group if node.origin else 0
-        last = layers[-1][0].origin if layers else None
+        last = found[-1][0].origin if found else None
         if group and last is not None and last.group == group:
-            layers[-1].append(node)
+            found[-1].append(node)
         else:
-            layers.append([node])
-    return layers
+            found.append([node])
+    return found
 
 
 class SingaBackend(Backend):
