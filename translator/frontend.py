@@ -60,7 +60,8 @@ def to_onnx(
     graph = singa_graph(inputs, y, model_name)
     if dynamic_batch:
         graph.inputs = [_open_batch(info) for info in graph.inputs]
-        graph.outputs = [ValueInfo(info.name, info.dtype) for info in graph.outputs]
+        # How the batch size reaches an output is not known: every size of it is left open.
+        graph.outputs = [ValueInfo(i.name, i.dtype, (None,) * len(i.shape or ())) for i in graph.outputs]
     return export_model(graph, opset, rules)
 
 
