@@ -30,6 +30,8 @@ from .writing import make_attributes, make_tensor, make_value_info, new_model, w
 
 DEFAULT_OPSET = 21
 OLDEST, NEWEST = 9, schemas.NEWEST
+APACHE_SINGA = "sonnx"
+"""The producer that Apache SINGA's own exporter names."""
 
 
 def export_model(
@@ -227,10 +229,15 @@ class GraphExporter:
                 return
 
     def _typed(self, info: ValueInfo) -> ValueInfo:
-        """An output's declaration, completed by inference (ONNX wants at least its type)."""
-        if info.dtype is not None:
+        """An output's declaration, completed by inference: ONNX wants its type and rank.  What Apache
+        SINGA declared gives way to what is inferred: its own shapes follow its own reading of pads."""
+        declared = info.dtype is not None and info.shape is not None
+        if declared and self.graph.metadata.get("producer") != APACHE_SINGA:
             return info
-        return self.types.info(info.name) or ValueInfo(info.name, self.types.dtype(info.name), info.shape)
+        found = self.types.info(info.name)
+        if found is None or found.shape is None:
+            return ValueInfo(info.name, info.dtype or self.types.dtype(info.name), info.shape)
+        return ValueInfo(info.name, info.dtype or found.dtype, found.shape)
 
     def _groups(self) -> dict[int, list[Node]]:
         groups: dict[int, list[Node]] = {}
