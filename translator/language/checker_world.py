@@ -66,7 +66,8 @@ def _history() -> dict[tuple[str, str], tuple[int, ...]]:
 
 @cache
 def _newest(domain: str) -> int:
-    return max(versions[-1] for (known, _), versions in _history().items() if known == domain)
+    """The last version of a domain's operators; 0 where onnx does not know the domain."""
+    return max((versions[-1] for (known, _), versions in _history().items() if known == domain), default=0)
 
 
 @cache
