@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from . import eager
@@ -26,6 +27,18 @@ def recording() -> bool:
     from . import autograd
 
     return autograd.training
+
+
+@contextmanager
+def evaluating() -> Iterator[None]:
+    """Outside of training for a while."""
+    from . import autograd
+
+    before, autograd.training = autograd.training, False
+    try:
+        yield
+    finally:
+        autograd.training = before
 
 
 class Operator:

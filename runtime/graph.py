@@ -122,6 +122,18 @@ class Graph:
             used.update(node.uses())
         return used - own
 
+    def layers(self) -> list[list[Node]]:
+        """The nodes, those together that one ONNX node became."""
+        found: list[list[Node]] = []
+        for node in self.nodes:
+            group = node.origin.group if node.origin else 0
+            last = found[-1][0].origin if found else None
+            if group and last is not None and last.group == group:
+                found[-1].append(node)
+            else:
+                found.append([node])
+        return found
+
     def check(self, outer: frozenset[str] = frozenset()) -> None:
         """Raise GraphError where a value is used before it is defined, or defined twice."""
         defined = set(outer) | set(self.states)

@@ -23,7 +23,7 @@ from .tensor import Tensor, to_numpy
 class GraphLayer(Layer):
     """The nodes of a graph, its parameters and states as tensors under their own names.
 
-    ``last_layers``: only the first so many nodes are used, negative ones counted from the end.
+    ``last_layers`` ends a slice of the graph's layers: -1 leaves the last one out.
     """
 
     def __init__(self, graph: Graph, device: Device) -> None:
@@ -48,13 +48,13 @@ class GraphLayer(Layer):
 
     def nodes(self, last_layers: int | None = None) -> Sequence[Node]:
         """The nodes that are used; raises InputError where there are not so many."""
-        nodes = self.graph.nodes
         if last_layers is None:
-            return nodes
-        count = last_layers if last_layers > 0 else len(nodes) + last_layers
-        if not 0 < count <= len(nodes):
-            raise InputError(f"last_layers is {last_layers}; the model has {len(nodes)} nodes")
-        return nodes[:count]
+            return self.graph.nodes
+        layers = self.graph.layers()
+        kept = layers[:last_layers]
+        if not kept or last_layers > len(layers):
+            raise InputError(f"last_layers is {last_layers}; the model has {len(layers)} layers")
+        return [node for layer in kept for node in layer]
 
     def forward(
         self, *inputs: Tensor, last_layers: int | None = None, aux_output: Sequence[str] = ()

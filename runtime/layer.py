@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import autograd
@@ -73,7 +73,7 @@ class Layer:
 
     def get_params(self) -> dict[str, Tensor]:
         """The parameters by dotted name, sublayers' included."""
-        return self._collect(lambda layer: layer.own_params)
+        return self._collect(self.own_params, lambda layer: layer.get_params())
 
     def set_params(self, parameters: dict[str, Tensor]) -> None:
         """Copy values into the parameters named; raises InputError for an unknown one."""
@@ -81,20 +81,22 @@ class Layer:
 
     def get_states(self) -> dict[str, Tensor]:
         """Parameters and what else the layer keeps (running statistics), by dotted name."""
-        return self._collect(lambda layer: layer.own_params + layer.own_states)
+        return self._collect(self.own_params + self.own_states, lambda layer: layer.get_states())
 
     def set_states(self, states: dict[str, Tensor]) -> None:
         """Copy values into the states named; raises InputError for an unknown or misshapen one."""
         self._copy(self.get_states(), states)
 
-    def _collect(self, names: Any) -> dict[str, Tensor]:
+    def _collect(
+        self, own: Sequence[str], of_layer: Callable[[Layer], dict[str, Tensor]]
+    ) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {}
-        for name in names(self):
+        for name in own:
             tensor = getattr(self, name, None)
             if isinstance(tensor, Tensor):
                 found[name] = tensor
         for prefix, layer in self._layers.items():
-            for name, tensor in layer._collect(names).items():
+            for name, tensor in of_layer(layer).items():
                 found[prefix + SEPARATOR + name] = tensor
         return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import autograd, checkpoint, eager, layer
+from . import autograd, checkpoint, differentiation, eager, layer
 from .array import DeviceArray
 from .errors import InputError
 from .executor import Executor
@@ -53,11 +53,8 @@ class Model(layer.Layer):
         if not inputs:
             raise InputError("compile takes at least one input")
         self.train(False)
-        before, autograd.training = autograd.training, False
-        try:
+        with differentiation.evaluating():
             self.forward(*inputs)
-        finally:
-            autograd.training = before
         self._initialized = True
         for name, tensor in self.get_states().items():
             tensor.name = name

@@ -420,16 +420,15 @@ class _BatchNorm2d(Builtin):
     ) -> None:
         super().__init__(name)
         self.running_mean, self.running_var = running_mean, running_var
-        self.given = {"momentum": handle.factor, "epsilon": handle.epsilon}
+        self.handle = handle
 
     def output_count(self) -> int:
         return 3 if recording() else 1
 
     def forward(self, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
+        self.given = {"momentum": self.handle.factor, "epsilon": self.handle.epsilon}
         if recording():
             self.given |= {"training": 1, "unbiased": 1}
-        else:
-            self.given = {name: self.given[name] for name in ("momentum", "epsilon")}
         result = super().forward(x, scale, bias, self.running_mean, self.running_var)
         if not isinstance(result, tuple):
             return result

@@ -15,7 +15,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from ..runtime import opencl
 from ..runtime.executor import Executor
-from ..runtime.graph import Graph, Node, ValueInfo
+from ..runtime.graph import Graph, ValueInfo
 from .importer import import_model
 
 
@@ -64,7 +64,7 @@ def part(graph: Graph, last_layers: int | None, auxiliary: Sequence[str] = ()) -
     Where layers are left out, the outputs are those of the last that stays.  Raises ValueError for
     a value that is not computed.
     """
-    found = layers(graph)
+    found = graph.layers()
     kept = found if last_layers is None else found[:last_layers]
     nodes = [node for layer in kept for node in layer]
     outputs = list(graph.outputs)
@@ -76,19 +76,6 @@ def part(graph: Graph, last_layers: int | None, auxiliary: Sequence[str] = ()) -
             raise ValueError(f"no value {name!r} is computed; it cannot be an output")
         outputs.append(ValueInfo(name))
     return replace(graph, nodes=nodes, outputs=outputs)
-
-
-def layers(graph: Graph) -> list[list[Node]]:
-    """The nodes, those that one ONNX node became together."""
-    found: list[list[Node]] = []
-    for node in graph.nodes:
-        group = node.origin.group if node.origin else 0
-        last = found[-1][0].origin if found else None
-        if group and last is not None and last.group == group:
-            found[-1].append(node)
-        else:
-            found.append([node])
-    return found
 
 
 class SingaBackend(Backend):

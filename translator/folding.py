@@ -45,7 +45,7 @@ def _may_fold(node: onnx.NodeProto) -> bool:
 
 
 def _evaluate(graph: OnnxGraph, node: onnx.NodeProto) -> bool:
-    from onnx.reference import ReferenceEvaluator
+    from .evaluation import evaluator
 
     opsets = [onnx.helper.make_opsetid("", graph.opset_of(node))]
     inputs = {n: graph.constant_now(n) for n in node.input if n}
@@ -54,7 +54,7 @@ def _evaluate(graph: OnnxGraph, node: onnx.NodeProto) -> bool:
     inner = onnx.helper.make_graph([node], "constant", infos, outputs)
     try:
         model = onnx.helper.make_model(inner, opset_imports=opsets)
-        results = ReferenceEvaluator(model).run(None, inputs)
+        results = evaluator(model).run(None, inputs)
     except Exception:  # the reference raises whatever numpy does; then it is no constant
         return False
     arrays = [np.asarray(result) for result in results]

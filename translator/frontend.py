@@ -6,14 +6,14 @@ holds the operators of evaluation: dropout passes, normalisation reads its runni
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from copy import copy
 from pathlib import Path
 
 import onnx
 
-from ..runtime import autograd, eager
-from ..runtime.differentiation import Dummy, Operator
+from ..runtime import eager
+from ..runtime.differentiation import Dummy, Operator, evaluating
 from ..runtime.graph import Graph, State, ValueInfo
 from ..runtime.tensor import Tensor, to_numpy
 from .errors import TranslationError
@@ -75,12 +75,11 @@ def singa_graph(inputs: Sequence[Tensor], y: Sequence[Tensor] | Tensor, name: st
                 f"output {place} was not computed by an operator: compute it while autograd.training is on"
             )
     trace = _Retrace(inputs)
-    with _evaluating(), eager.tracing(trace):
-        names = [trace.name(tensor) for tensor in outputs]
+    with evaluating(), eager.tracing(trace):
+        names = [trace.output(tensor) for tensor in outputs]
     graph = Graph(name, nodes=trace.nodes, states=_states(trace))
     graph.inputs = [ValueInfo(trace.name(t), t.data_type, tuple(t.shape)) for t in inputs]
-    results = [ValueInfo(n, t.data_type, tuple(t.shape)) for n, t in zip(names, outputs, strict=True)]
-    graph.outputs = list({info.name: info for info in results}.values())
+    graph.outputs = [ValueInfo(n, t.data_type, tuple(t.shape)) for n, t in zip(names, outputs, strict=True)]
     _name_by_layer(graph)
     return graph
 
@@ -96,6 +95,15 @@ class _Retrace(eager.Trace):
             self.leaves[wanted] = tensor
             self._bind(tensor, wanted)
         self.input_ids = {id(tensor) for tensor in inputs}
+        self._outputs: set[str] = set()
+
+    def output(self, tensor: Tensor) -> str:
+        """The name of an output: a tensor that is one already is given a second name."""
+        name = self.name(tensor)
+        if name in self._outputs or id(tensor) in self.input_ids:
+            name = self.name(eager.apply("Identity", [tensor])[0])
+        self._outputs.add(name)
+        return name
 
     def name(self, tensor: Tensor) -> str:
         creator = tensor.creator
@@ -123,7 +131,8 @@ class _Retrace(eager.Trace):
         return bool(op.outputs) and all(id(tensor) in self.input_ids for tensor in op.outputs)
 
     def _again(self, op: Operator) -> None:
-        result = op.forward(*op.inputs)
+        # A copy: what the operator keeps for backward stays as training left it.
+        result = copy(op).forward(*op.inputs)
         results = result if isinstance(result, tuple) else (result,)
         for known, made in zip(op.outputs, results, strict=False):
             if id(known) not in self.input_ids:
@@ -156,13 +165,3 @@ def _name_by_layer(graph: Graph) -> None:
 
 def _open_batch(info: ValueInfo) -> ValueInfo:
     return ValueInfo(info.name, info.dtype, (BATCH, *info.shape[1:]) if info.shape else info.shape)
-
-
-@contextmanager
-def _evaluating() -> Iterator[None]:
-    """Outside of training for a while."""
-    before, autograd.training = autograd.training, False
-    try:
-        yield
-    finally:
-        autograd.training = before

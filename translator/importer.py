@@ -262,17 +262,16 @@ class GraphImporter:
             )
 
     def _application(self, node: onnx.NodeProto) -> Application:
-        attributes = {a.name: self._attribute(node, a) for a in node.attribute}
         domain = "" if node.domain in schemas.DEFAULT_DOMAINS else node.domain
+        declared = schemas.attribute_types(node.op_type, self.opset(domain), domain)
+        attributes = {a.name: self._attribute(node, a, declared.get(a.name, a.type)) for a in node.attribute}
         return Application(node.op_type, list(node.input), list(node.output), attributes, domain, node.name)
 
-    def _attribute(self, node: onnx.NodeProto, attribute: onnx.AttributeProto) -> Any:
+    def _attribute(self, node: onnx.NodeProto, attribute: onnx.AttributeProto, declared: int) -> Any:
         where = f"attribute {attribute.name!r} of {describe_node(node)}"
-        declared = schemas.attribute_types(node.op_type, self.opset(node.domain), node.domain)
-        if not _may_be(attribute.type, declared.get(attribute.name, attribute.type)):
+        if not _may_be(attribute.type, declared):
             raise ModelError(
-                f"{where} is of type {_type_name(attribute.type)}, and ONNX declares "
-                f"{_type_name(declared[attribute.name])}"
+                f"{where} is of type {_type_name(attribute.type)}, and ONNX declares {_type_name(declared)}"
             )
         if attribute.type == onnx.AttributeProto.GRAPH:
             inner = OnnxGraph(self.importer.source, attribute.g, self.source)

@@ -8,10 +8,9 @@ from typing import Any
 
 from ..runtime import model
 from ..runtime.device import Device, wrap
-from ..runtime.errors import InputError
 from ..runtime.graph_layer import GraphLayer
 from ..runtime.tensor import Tensor
-from .backend import layers, opencl_device
+from .backend import opencl_device
 from .importer import import_model
 
 
@@ -38,17 +37,7 @@ class SONNXModel(model.Model):
         ``last_layers=-k`` leaves the last k layers out (a layer is what one ONNX node became) and
         gives what would feed them.  Raises InputError where there are not so many.
         """
-        return self.sg_ir.forward(*input, last_layers=self._nodes(last_layers), aux_output=aux_output)
-
-    def _nodes(self, last_layers: int | None) -> int | None:
-        """How many nodes are in the layers that are kept."""
-        if last_layers is None:
-            return None
-        groups = layers(self.sg_ir.graph)
-        kept = groups[:last_layers]
-        if not kept:
-            raise InputError(f"last_layers is {last_layers}; the model has {len(groups)} layers")
-        return sum(len(group) for group in kept)
+        return self.sg_ir.forward(*input, last_layers=last_layers, aux_output=aux_output)
 
     def get_params(self) -> dict[str, Tensor]:
         """The imported weights under their own names, then those of layers that were added."""

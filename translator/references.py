@@ -63,10 +63,10 @@ class Evaluator:
     name = "reference"
 
     def __init__(self, model: onnx.ModelProto, path: Path | None = None, plain: bool = False) -> None:
-        from onnx.reference import ReferenceEvaluator
+        from .evaluation import evaluator
 
         try:
-            self._evaluator = ReferenceEvaluator(str(path) if path else model)
+            self._evaluator = evaluator(model, path)
         except Exception as error:
             raise ReferenceFailure(_first_line(error)) from error
 

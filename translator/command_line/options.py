@@ -32,6 +32,12 @@ ReportFile = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="How many models at a time.")]
 Opset = Annotated[int | None, typer.Option("--opset", help="ONNX's version to write; else the source's.")]
+RelativeTolerance = Annotated[
+    float | None, typer.Option("--rtol", min=0, help="Relative tolerance; else that of the type.")
+]
+AbsoluteTolerance = Annotated[
+    float | None, typer.Option("--atol", min=0, help="Absolute tolerance; else that of the type.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seeds the random inputs.")]
 Dimensions = Annotated[
     list[str] | None,

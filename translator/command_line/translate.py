@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Device, Dimensions, InputFiles, Jobs, Json, Opset, ReportFile, Rules, Seed, Sources
+from .options import (
+    AbsoluteTolerance,
+    Device,
+    Dimensions,
+    InputFiles,
+    Jobs,
+    Json,
+    Opset,
+    RelativeTolerance,
+    ReportFile,
+    Rules,
+    Seed,
+    Sources,
+)
 from .output import finish, note, progress, write_json, write_line, write_table, wrong_usage
 
 if TYPE_CHECKING:
@@ -73,18 +86,12 @@ def check(
     against: Annotated[
         Against | None, typer.Option(help="What to compare with; else the first that can run the model.")
     ] = None,
-    rtol: Annotated[
-        float | None, typer.Option(min=0, help="Relative tolerance; else that of the type.")
-    ] = None,
-    atol: Annotated[
-        float | None, typer.Option(min=0, help="Absolute tolerance; else that of the type.")
-    ] = None,
+    rtol: RelativeTolerance = None,
+    atol: AbsoluteTolerance = None,
     seed: Seed = 0,
     inputs: InputFiles = None,
     dimensions: Dimensions = None,
-    opset: Annotated[
-        int | None, typer.Option(help="ONNX's version for the way back; else the source's.")
-    ] = None,
+    opset: Opset = None,
     rules: Rules = None,
     device: Device = None,
     jobs: Jobs = None,

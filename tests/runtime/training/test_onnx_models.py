@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from networks import CASES, GOLDEN, array, network, optimizer, states
 from sonnx import translator as sonnx
-from sonnx.runtime import autograd, layer, tensor
+from sonnx.runtime import autograd, layer, model, tensor
 from sonnx.runtime.errors import InputError
 from sonnx.translator import TranslationError
 
@@ -33,8 +33,8 @@ class Classifier(sonnx.SONNXModel):
 class Extended(Classifier):
     """The network without its last layers, and a new one."""
 
-    def __init__(self, model: Any, classes: int) -> None:
-        super().__init__(model)
+    def __init__(self, proto: Any, classes: int) -> None:
+        super().__init__(proto)
         self.added = layer.Linear(classes)
 
     def forward(self, *xs: Any) -> Any:
@@ -48,9 +48,9 @@ def recording():
     autograd.training = before
 
 
-def _session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    onnx.checker.check_model(model, full_check=True)
-    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+def _session(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    onnx.checker.check_model(proto, full_check=True)
+    return onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
 def _assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
@@ -87,10 +87,10 @@ def test_a_written_model_gives_the_same_numbers(case: str, opset: int | None, re
     net, tx = network(case), tensor.from_numpy(x)
     net.compile([tx], is_train=True)
     net.set_states(states(case, "initial_states"))
-    model = sonnx.to_onnx([tx], [net.forward(tx)], opset=opset, dynamic_batch=True)
-    assert {t.name for t in model.graph.initializer} >= set(net.get_states())
+    written = sonnx.to_onnx([tx], [net.forward(tx)], opset=opset, dynamic_batch=True)
+    assert {t.name for t in written.graph.initializer} >= set(net.get_states())
     net.eval()
-    session = _session(model)
+    session = _session(written)
     for batch in (x, x[:3]):
         actual = session.run(None, {session.get_inputs()[0].name: batch})[0]
         _assert_close(actual, tensor.to_numpy(net(tensor.from_numpy(batch))))
@@ -152,6 +152,54 @@ def test_the_loss_is_written_too(recording: None) -> None:
     names = [info.name for info in session.get_inputs()]
     got = session.run(None, dict(zip(names, (x, y), strict=True)))[0]
     _assert_close(got.reshape(()), tensor.to_numpy(loss).reshape(()))
+
+
+def test_writing_a_model_leaves_the_way_back_as_it_was(recording: None) -> None:
+    x, y = array("cnn", "x")[0], array("cnn", "y")[0]
+    gradients = []
+    for written in (False, True):
+        net, tx, ty = network("cnn"), tensor.from_numpy(x), tensor.from_numpy(y)
+        net.compile([tx], is_train=True)
+        net.set_states(states("cnn", "initial_states"))
+        loss = autograd.softmax_cross_entropy(net.forward(tx), ty)
+        if written:
+            sonnx.to_onnx([tx, ty], [loss])
+        gradients.append({p.name: tensor.to_numpy(g) for p, g in autograd.backward(loss)})
+    plain, after = gradients
+    assert plain.keys() == after.keys() and len(plain) == len(net.get_params())
+    for name, gradient in plain.items():
+        _assert_close(after[name], gradient)
+
+
+def test_the_same_output_twice(recording: None) -> None:
+    x = np.float32([1, -2, 3])
+    y = autograd.relu(tx := tensor.from_numpy(x))
+    session = _session(sonnx.to_onnx([tx], [y, y]))
+    results = session.run(None, {session.get_inputs()[0].name: x})
+    assert len(results) == 2
+    for result in results:
+        _assert_close(result, np.maximum(x, 0))
+
+
+def test_a_model_that_is_part_of_another_keeps_its_states() -> None:
+    class Outer(model.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = sonnx.SONNXModel(str(GOLDEN / "cnn" / "initial.onnx"))
+            self.head = layer.Linear(3)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.inner.forward(x)[0])
+
+    net = Outer()
+    net.compile([tensor.from_numpy(array("cnn", "x")[0])], is_train=False)
+    own = {f"inner.{name}" for name in net.inner.get_states()}
+    assert len(own) == 16
+    assert set(net.get_states()) == own | {"head.W", "head.b"}
+    assert set(net.get_params()) == {f"inner.{name}" for name in net.inner.get_params()} | {
+        "head.W",
+        "head.b",
+    }
 
 
 def test_what_no_operator_made_is_refused() -> None:
